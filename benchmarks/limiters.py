@@ -8,7 +8,6 @@ needs the GPU of the session and the right to read counters.
 """
 
 import argparse
-import csv
 import subprocess
 import sys
 from collections import defaultdict
@@ -17,12 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
+from roofscope.profiling.devices.nsight_compute import MISSING, find_ncu
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.worker.selftest.nsight_compute import find_ncu
+from roofscope.profiling.supervision.ncu_table import read_table
 
-SEPARATOR = "spin"  # torch.cuda._sleep's kernel stands between two points
 _CHILD = "roofscope.benchmarks.limiters_child"
 _SECTIONS = (
     "SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats", "ComputeWorkloadAnalysis",
@@ -64,10 +63,10 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     ncu = find_ncu()
     if ncu is None:
-        sys.exit("There is no ncu here; install Nsight Compute.")
+        sys.exit(MISSING)
     session = load(options.session)
     chosen = choose(session, options.count)
-    groups = grouped(_run(ncu, options.session, [point.number for point, _ in chosen]))
+    groups = _run(ncu, options.session, [point.number for point, _ in chosen])
     if len(groups) != len(chosen):
         sys.exit(f"ncu saw {len(groups)} groups of kernels for {len(chosen)} points.")
     print(f"{'point':<62}{'verdict':<20}{'ncu':<14}figures")
@@ -99,7 +98,8 @@ def choose(session: Session, count: int) -> list[tuple[Point, Verdict]]:
     return chosen
 
 
-def _run(ncu: str, session: Path, numbers: Sequence[int]) -> list[dict[str, str]]:
+def _run(ncu: str, session: Path, numbers: Sequence[int]) -> list[Sequence[Mapping[str, str]]]:
+    """The kernels of each point."""
     sections = [word for section in _SECTIONS for word in ("--section", section)]
     command = [
         ncu, "--csv", "--page", "raw", "--print-units", "base", *sections, "--clock-control", "none",
@@ -110,19 +110,7 @@ def _run(ncu: str, session: Path, numbers: Sequence[int]) -> list[dict[str, str]
     print(done.stderr[-2000:], file=sys.stderr)
     if done.returncode:
         sys.exit(f"ncu ended with code {done.returncode}.\n{done.stdout[-3000:]}")
-    lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
-    return [row for row in csv.DictReader(lines) if row.get("ID")]  # the second line holds units
-
-
-def grouped(rows: Sequence[Mapping[str, str]]) -> list[list[Mapping[str, str]]]:
-    """The kernels of each point: a separator goes before each."""
-    found: list[list[Mapping[str, str]]] = []
-    for row in rows:
-        if SEPARATOR in row["Kernel Name"]:
-            found.append([])
-        elif found:
-            found[-1].append(row)
-    return found
+    return [table.rows for table in read_table(done.stdout).groups()]
 
 
 def counters(rows: Sequence[Mapping[str, str]]) -> Counters | None:

@@ -34,6 +34,7 @@ COMMANDS = {
     "report": "Write a session as one HTML file that stands for itself.",
     "salvage": "Write what is whole of a damaged session to a new one.",
     "trace": "Record a profiler trace of a measured point into its session, or open one from anywhere.",
+    "counters": "Count the bytes that points really move, at DRAM, L2 and L1.",
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",
     "selftest": "Prove on this device that the measured number is the true one.",
     "device": "Print the sheet of the GPU or the CPU.",

@@ -5,6 +5,7 @@ Values are in SI base units with the unit in the name; null stands for what is n
 
 from msgspec import Struct
 
+from roofscope.app.cli.counters_document import CountersDocument
 from roofscope.app.cli.document import Document
 from roofscope.app.cli.swept import SweptImplementation
 from roofscope.app.cli.trace_documents import (
@@ -318,6 +319,7 @@ AnyDocument = (
     | DeleteDocument
     | DebugDocument
     | PinDocument
+    | CountersDocument
     | TraceDocument
     | TraceFileDocument
     | TraceRepairDocument

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from roofscope.app.presentation.ceiling_conditions import conditions_text
+from roofscope.app.presentation.counters import counted_section
 from roofscope.app.presentation.examined import compiled_section, examined_section
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import (
@@ -72,6 +73,7 @@ def sections(row: PointRow, session: Session, recorded: Iterable[Session] = ()) 
             energy_section(row, measured),
             _verification(measured.verification, row),
             _memory(measured, row, session),
+            counted_section(row.point, session),
             _build(measured, row, session),
             tuning_section(measured),
             _kernels(measured),

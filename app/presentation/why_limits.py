@@ -12,6 +12,7 @@ from roofscope.app.presentation.formatting import (
     power_text,
     ratio_text,
     si_text,
+    traffic_text,
 )
 from roofscope.profiling.analysis.advice.above_roof import AboveRoof
 from roofscope.profiling.analysis.advice.access import Access
@@ -131,6 +132,14 @@ def _of_launches(found: AnyAdvice) -> Words | None:
                 "Fuse them: torch.compile does, or write one Triton kernel."
                 if found.is_eager
                 else "Fuse what is left into one kernel, or keep what lies between in the cache.",
+            )
+        case ExtraBytes() if found.counted_bytes is not None:
+            ratio = ratio_text(found.counted_bytes / found.compulsory_bytes)
+            return Words(
+                "Bytes that no formula asks for limit it.",
+                f"It moves {traffic_text(found.counted_bytes)} of DRAM, counted: {ratio} the "
+                f"{traffic_text(found.compulsory_bytes)} that it must.",
+                "Fuse what writes them with what reads them, or use tiles that a cache keeps.",
             )
         case ExtraBytes():
             return Words(

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from roofscope.app.presentation.counters import COUNTERS
 from roofscope.app.presentation.roofline.caption import device_text
 from roofscope.app.presentation.timeline.source import is_trace_file
 from roofscope.app.presentation.tuning import TUNING
@@ -19,6 +20,7 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.collecting import Collector, set_aside
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.counting import Counting
 from roofscope.app.window.debugging import Debugging
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.editor import open_in_editor
@@ -187,6 +189,7 @@ class Application(QObject):
             self.window,
         )
         self.debugging = Debugging(self, self)
+        self.counting = Counting(self, self)
         self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
         self.live_edit = LiveEdit(
@@ -235,6 +238,7 @@ class Application(QObject):
         self.panes.strip.stop()
         self.live_edit.end()
         self.debugging.stop()
+        self.counting.stop()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.settings.panes = self.window.layout_to_keep
         self.settings.details = self.window.details.wish
@@ -283,7 +287,7 @@ class Application(QObject):
                 ),
                 theme,
                 RecordedSessions(self._paths.example.parent, self.background, self),
-                of_sections={TUNING: actions[CommandId.TUNING]},
+                of_sections={TUNING: actions[CommandId.TUNING], COUNTERS: actions[CommandId.COUNT]},
             ),
             compile_lab=CompileLabPane(model, selection, theme),
             tuning=TuningPane(model, selection, theme),

@@ -47,6 +47,7 @@ class CommandId(StrEnum):
     LIVE = "live"
     PROBE = "probe"
     TRACE = "trace"
+    COUNT = "count"
     PIN = "pin"
     NOTE = "note"
     HIDE = "hide"
@@ -281,6 +282,13 @@ COMMANDS = (
         "Record a profiler trace of the selected point",
         "F7",
         "activity",
+    ),
+    Command(
+        CommandId.COUNT,
+        Menu.RUN,
+        "Count &bytes",
+        "Count by Nsight Compute what the selected point moves at DRAM, L2 and L1",
+        "Shift+F7",
     ),
     Command(
         CommandId.PIN,

@@ -21,6 +21,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.grid import Setting
 from roofscope.profiling.planning.plan import PlanError, next_job_number
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError
@@ -227,6 +228,18 @@ class Controller(QObject):
             self.noticed.emit(str(error), Topic.SESSION)
             return False
         self._model.set_mark(number, mark)
+        if why_unkept:
+            self.noticed.emit(why_unkept, Topic.SESSION)
+        return True
+
+    def keep_counters(self, number: int, counters: Counters) -> bool:
+        """Have these counters beside their point, in the file where it takes them."""
+        try:
+            why_unkept = self._keeper.keep_counters(number, counters)
+        except SessionError as error:
+            self.noticed.emit(str(error), Topic.SESSION)
+            return False
+        self._model.set_counters(number, counters)
         if why_unkept:
             self.noticed.emit(why_unkept, Topic.SESSION)
         return True

@@ -1,4 +1,4 @@
-"""What is done with points: pin, note, hide, trace, measure once more. The first three can be undone."""
+"""What is done with points: pin, note, hide, trace, count, measure again. The first three can be undone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.counting import Counting
 from roofscope.app.window.debugging import Debugging
 from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.selection import Selection
@@ -34,6 +35,7 @@ OF_A_POINT = (
     CommandId.HIDE,
     CommandId.DELETE,
     CommandId.TRACE,
+    CommandId.COUNT,
     CommandId.TRY_AGAIN,
     CommandId.DEBUG,
 )
@@ -49,6 +51,7 @@ class PointParts(Protocol):
     panes: Panes
     shared_gpu: SharedGpu
     debugging: Debugging
+    counting: Counting
 
 
 class PointCommands(QObject):
@@ -67,6 +70,7 @@ class PointCommands(QObject):
             CommandId.DELETE: self._delete,
             CommandId.BRING_BACK: self._bring_back,
             CommandId.TRACE: self._trace,
+            CommandId.COUNT: self._count,
             CommandId.TRY_AGAIN: self._try_again,
             CommandId.TUNING: self._show_tuning,
             CommandId.DEBUG: self._debug,
@@ -127,6 +131,13 @@ class PointCommands(QObject):
             parts.controller.trace(point, devices)
 
         parts.shared_gpu.ask([device] if device else [], trace)
+
+    def _count(self) -> None:
+        parts, point = self._parts, self.selected
+        if not point:
+            return
+        device = parts.model.session.own_device(parts.panes.plan_bar.devices, point)
+        parts.shared_gpu.ask([device] if device else [], lambda: parts.counting.start(point))
 
     def show_trace(self) -> None:
         """Bring the pane of the selected point's trace to the front."""

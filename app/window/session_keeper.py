@@ -13,6 +13,7 @@ from roofscope.profiling.paths import is_file, is_shipped, new_session_path, res
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -192,6 +193,14 @@ class SessionKeeper:
             return text if is_first else ""
         self._safe = self._safe or self._open_store()
         self._safe.keep(lambda store: store.add_marks(marks))
+        return ""
+
+    def keep_counters(self, number: int, counters: Counters) -> str:
+        """Commit what was counted of a point; else say why it is in memory only. Raises SessionError."""
+        if why := self._why_fixed:
+            return f"What was counted lasts until this session closes, because {why}; save a copy of it."
+        self._safe = self._safe or self._open_store()
+        self._safe.keep(lambda store: store.add_counters(number, counters))
         return ""
 
     def _keep_marks_in(self, target: Path) -> None:

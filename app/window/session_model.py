@@ -8,6 +8,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.proof import Proof
@@ -30,6 +31,7 @@ class SessionModel(QObject):
     proof_added = Signal(object)  # Proof
     code_added = Signal(object)  # CodeInfo
     marks_changed = Signal()
+    counters_changed = Signal(int)  # the number of the point that was counted
     points_changed = Signal()  # some were deleted, or brought back
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
@@ -94,6 +96,11 @@ class SessionModel(QObject):
         """What the user says of a point from now on."""
         self._session.marks = with_mark(self._session.marks, number, mark)
         self.marks_changed.emit()
+
+    def set_counters(self, number: int, counters: Counters) -> None:
+        """What was counted of a point, from now on."""
+        self._session.counters = {**self._session.counters, number: counters}
+        self.counters_changed.emit(number)
 
     def delete(self, marks: Mapping[int, Mark]) -> bool:
         """Leave these points out; the marks say so."""

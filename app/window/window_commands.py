@@ -12,6 +12,7 @@ from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.counting import Counting
 from roofscope.app.window.debugging import Debugging
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.filter_steps import FilterSteps
@@ -63,6 +64,7 @@ class Parts(Protocol):
     watch: PlanWatch
     shared_gpu: SharedGpu
     debugging: Debugging
+    counting: Counting
 
     @property
     def source(self) -> DeviceSource: ...
@@ -98,6 +100,7 @@ class WindowCommands(QObject):
         parts.controller.session_changed.connect(self._refresh)
         parts.controller.catalog_changed.connect(self._refresh)
         parts.debugging.running_changed.connect(self._refresh)
+        parts.counting.running_changed.connect(self._refresh)
         parts.panes.library.current_changed.connect(self._refresh)
         parts.panes.debug.opened.connect(self.points.show_finding)
         parts.panes.debug.stop_asked.connect(parts.debugging.stop)
@@ -291,7 +294,7 @@ class WindowCommands(QObject):
             action = self._actions[command]
             action.setEnabled(not why_not)
             action.setToolTip(tip_text(why_not or tool_tip(COMMAND_OF[command])))
-        if not parts.controller.is_running:
+        if not parts.controller.is_running and not parts.counting.is_running:
             self._actions[CommandId.RUN].setEnabled(not parts.watch.problem)
         subject = self.points.to_debug
         parts.panes.debug.tell_subject(subject.title if subject else None)
@@ -309,15 +312,17 @@ class WindowCommands(QObject):
         """Why commands that cannot always be given cannot be given now."""
         parts, point = self._parts, self.points.selected
         running = "A run is under way." if parts.controller.is_running else ""
+        busy = running or ("A point is being counted." if parts.counting.is_running else "")
         looking = "" if parts.panes.plan_bar.device() else "Still looking for devices."
         unselected = "" if point else "Select a point first."
         unmeasured = unselected or ("" if point and point.measured else "This point has no time.")
         keeper = parts.controller.keeper
         return {
-            CommandId.RUN: running or looking,
+            CommandId.RUN: busy or looking,
             CommandId.STOP: "" if running else "No run is under way.",
-            CommandId.PROBE: running or looking,
-            CommandId.TRACE: running or unmeasured or self._why_no_trace(point),
+            CommandId.PROBE: busy or looking,
+            CommandId.TRACE: busy or unmeasured or self._why_no_trace(point),
+            CommandId.COUNT: busy or unmeasured or parts.counting.why_not(point) or self._why_no_trace(point),
             CommandId.PIN: unselected or self._why_no_pin(point),
             CommandId.NOTE: unselected,
             CommandId.HIDE: unselected,
@@ -325,7 +330,7 @@ class WindowCommands(QObject):
             CommandId.DELETE: running or unselected or keeper.why_nothing_deleted,
             CommandId.BRING_BACK: running
             or ("" if parts.model.session.deleted else "No point of this session is deleted."),
-            CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
+            CommandId.TRY_AGAIN: busy or unselected or self._why_no_trace(point),
             CommandId.DEBUG: parts.debugging.why_not(self.points.to_debug),
             CommandId.RENAME: running or keeper.why_not_own,
             CommandId.TRASH: running or keeper.why_not_own,

@@ -12,6 +12,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.outcome import Measured, Outcome
@@ -133,6 +134,7 @@ class Session(Struct, dict=True):
     traces: tuple[TraceInfo, ...] = ()
     codes: tuple[CodeInfo, ...] = ()
     marks: dict[int, Mark] = {}  # pins, notes and tags, by the point's number
+    counters: dict[int, Counters] = {}  # the newest of a point, by its number
     deleted: tuple[Deleted, ...] = ()  # points that the user deleted: in the file, and nowhere else
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
     identity: Identity = Identity()

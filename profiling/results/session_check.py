@@ -10,6 +10,7 @@ from datetime import datetime
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.outcome import Measured, Outcome, TimeStats
 from roofscope.profiling.results.proof import Proof
@@ -32,6 +33,16 @@ def check_date(text: str) -> str:
     except ValueError:
         pass
     raise Impossible(f"{text[:LONGEST_DATE]!r} is no date")
+
+
+def check_counters(counters: Counters) -> Counters:
+    sums = (counters.dram_read_bytes, counters.dram_write_bytes, counters.l2_bytes, counters.l1_bytes)
+    _check_range("counters", sums, 0, MOST)
+    for kernel in counters.kernels:
+        moved = (kernel.dram_read_bytes, kernel.dram_write_bytes, kernel.l2_bytes, kernel.l1_bytes)
+        counts = (*kernel.flops.values(), *kernel.tensor_instructions.values())
+        _check_range("counters of a kernel", (*moved, *counts, kernel.occupancy), 0, MOST)
+    return counters
 
 
 def check_outcome(outcome: Outcome) -> Outcome:

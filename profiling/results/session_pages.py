@@ -39,6 +39,7 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
         "codes_json_gz",
     ),
     "mark": ("id", "outcome", "value", "recorded_at", CHECKSUM),
+    "counters": ("id", "outcome", "value", "recorded_at", CHECKSUM),
     "tally": ("name", "row_count", CHECKSUM),
 }
 _BY_LENGTH = {

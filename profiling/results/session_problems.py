@@ -13,6 +13,7 @@ _NOUNS = {
     "outcome": ("point", "points"),
     "trace": ("trace", "traces"),
     "code": ("generated code", "generated codes"),
+    "counters": ("point's counters", "points' counters"),
     "mark": ("pin, note or tag", "pins, notes and tags"),
     "proof": ("proof", "proofs"),
     "job": ("job", "jobs"),

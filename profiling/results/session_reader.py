@@ -24,6 +24,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results import session_check as check
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.generated import Code, CodeError, CodeInfo, unpack
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Outcome
@@ -154,6 +155,7 @@ class _Maker(Struct):
         marks = dict(self._each("mark", lambda row: _mark(row, numbers)))
         session.marks = {number: mark for number, mark in marks.items() if not mark.is_empty}
         session.delete({number: mark for number, mark in marks.items() if mark.is_deleted})
+        session.counters = dict(self._each("counters", lambda row: _counters(row, numbers)))
         session.created_at = session.created_at or self._first_date(session)
         session.problems = problems_of(self.path, self.contents, self.kept, self.unknown)
         session.is_newer = self.contents.version > FORMAT_VERSION
@@ -280,6 +282,14 @@ def _mark(row: Row, numbers: set[int]) -> tuple[int, Mark]:
     if number not in numbers:
         raise KeyError(number)
     return number, check.check_mark(_value(row, "value", Mark))
+
+
+def _counters(row: Row, numbers: set[int]) -> tuple[int, Counters]:
+    """Raises KeyError where its point is lost: a later one may get that number."""
+    number = _number(row, "outcome")
+    if number not in numbers:
+        raise KeyError(number)
+    return number, check.check_counters(_value(row, "value", Counters))
 
 
 def _origin_number(row: Row) -> int | None:

@@ -15,6 +15,8 @@ from roofscope.profiling.results.session_schema import OUR_TABLES
 
 _MOST_NAMES = 100
 
+_OF_A_POINT = ("mark", "counters")  # tables whose rows say something of a point
+
 
 class Added(NamedTuple):
     """A row that was acknowledged: the values themselves, which the views hold too, and not their text."""
@@ -98,8 +100,9 @@ def rows_to_rescue(
         if table not in PACKED:  # too large to keep in memory as well: only the file has them
             row = encoded(values)
             found[table][_key(table, row)] = row
-    points = {row["id"] for row in found["outcome"].values()}  # of others a mark would say nothing
-    found["mark"] = {key: row for key, row in found["mark"].items() if row["outcome"] in points}
+    points = {row["id"] for row in found["outcome"].values()}  # of others these would say nothing
+    for table in _OF_A_POINT:
+        found[table] = {key: row for key, row in found[table].items() if row["outcome"] in points}
     return {table: list(rows.values()) for table, rows in found.items()}
 
 
@@ -109,7 +112,7 @@ def still_kept(added: Sequence[Added], rescued: Mapping[str, Sequence[Row]]) -> 
     points = {row["id"] for row in rescued["outcome"]}
 
     def is_kept(row: Added) -> bool:
-        if row.table == "mark":
+        if row.table in _OF_A_POINT:
             return row.values["outcome"] in points
         return row.table not in PACKED or row.checksum in found
 

@@ -61,7 +61,7 @@ def next_id(connection: sqlite3.Connection, table: str) -> int:
 _NAMED_IN = {
     "environment": (("outcome", "environment"), ("ceiling", "environment")),
     "job": (("outcome", "job"), ("trace", "job"), ("code", "job")),
-    "outcome": (("mark", "outcome"),),
+    "outcome": (("mark", "outcome"), ("counters", "outcome")),
 }
 _LARGEST_NUMBER = 2**53  # a row that names a larger one is no row of ours
 

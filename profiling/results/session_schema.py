@@ -2,7 +2,8 @@
 
 Documented in docs/session-file.md. Version 2 brought the session's UUID, Roofscope's version, labels and
 the view ``point``; version 3 the environment of each outcome and ceiling; version 4 the checksum of each row
-and the tally of rows; version 5 generated code and marks. Everything else is as in version 1.
+and the tally of rows; version 5 generated code and marks; version 6 counters. Everything else is as in
+version 1.
 """
 
 import re
@@ -12,7 +13,7 @@ from uuid import uuid4
 
 from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, add_row, digest_of, recount, seal_rows
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 PAGE_BYTES = 4096  # SQLite's default, stated because what is salvaged page by page relies on it
 
@@ -52,6 +53,11 @@ CREATE TABLE code (
 """
 _MARK = """
 CREATE TABLE mark (
+  id INTEGER PRIMARY KEY, outcome INTEGER NOT NULL REFERENCES outcome, value TEXT NOT NULL,
+  recorded_at TEXT NOT NULL, checksum BLOB);
+"""
+_COUNTERS = """
+CREATE TABLE counters (
   id INTEGER PRIMARY KEY, outcome INTEGER NOT NULL REFERENCES outcome, value TEXT NOT NULL,
   recorded_at TEXT NOT NULL, checksum BLOB);
 """
@@ -126,11 +132,11 @@ FROM found;
 # In the order in which a reader needs them; the tally counts the rows of the others.
 OUR_TABLES = (
     *("session", "label", "environment", "kernel", "source", "ceiling", "proof", "job", "outcome", "trace"),
-    *("code", "mark"),
+    *("code", "mark", "counters"),
     TALLY,
 )
 SEALED_SINCE = 4  # the version that brought checksums and the tally
-ADDED_IN = {"code": 5, "mark": 5}  # tables that sealed files of an older version lack
+ADDED_IN = {"code": 5, "mark": 5, "counters": 6}  # tables that sealed files of an older version lack
 # Words of a table's statement that would compute when its rows are read or added.
 _ACTING = frozenset({"CHECK", "DEFAULT", "GENERATED", "AS", "COLLATE", "CONSTRAINT", "CONFLICT"})
 _PLAIN = re.compile(r"CREATE TABLE \"?\w+\"?\s*\([\w\s(),]+\)\s*", re.IGNORECASE)
@@ -140,8 +146,8 @@ def make_tables(connection: sqlite3.Connection) -> None:
     """All tables of a new file, in a transaction that stays open for the rows that belong to it."""
     connection.executescript(
         f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA application_id = {APPLICATION_ID};"
-        f"BEGIN; PRAGMA user_version = {FORMAT_VERSION}; {_TABLES} {_TRACE} {_CODE} {_MARK} {_TALLY} "
-        f"{_SAMPLE} {_POINT}"
+        f"BEGIN; PRAGMA user_version = {FORMAT_VERSION}; {_TABLES} {_TRACE} {_CODE} {_MARK} {_COUNTERS} "
+        f"{_TALLY} {_SAMPLE} {_POINT}"
     )
 
 
@@ -204,7 +210,7 @@ def tables_of(version: int) -> tuple[str, ...]:
 def _steps_from(version: int) -> str:
     """The statements that give an older file the tables and columns of this version."""
     if version >= SEALED_SINCE:
-        return f"{_CODE} {_MARK}"
+        return _COUNTERS if version >= ADDED_IN["mark"] else f"{_CODE} {_MARK} {_COUNTERS}"
     of_outcomes = _ORIGIN_OF_OLD_ROWS.format(table="outcome", recorded_at="outcome.recorded_at")
     of_ceilings = _ORIGIN_OF_OLD_ROWS.format(
         table="ceiling", recorded_at="json_extract(ceiling.value, '$.recorded_at')"
@@ -219,7 +225,7 @@ def _steps_from(version: int) -> str:
             _TRACE.replace("TABLE trace", "TABLE lifted"),
             f"INSERT INTO lifted ({_TRACE_BEFORE}) SELECT {_TRACE_BEFORE} FROM trace;",
             "DROP TABLE trace; ALTER TABLE lifted RENAME TO trace; DROP TABLE sample;",
-            f"{_CODE} {_MARK} {_TALLY} {_SAMPLE} {_POINT}",
+            f"{_CODE} {_MARK} {_COUNTERS} {_TALLY} {_SAMPLE} {_POINT}",
         )
     )
 

@@ -13,6 +13,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Work
 from roofscope.profiling.results import session_check as check
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Stage
 from roofscope.profiling.results.proof import Proof
@@ -27,6 +28,7 @@ _CHECKS: dict[type, Any] = {
     Ceiling: check.check_ceiling,
     Proof: check.check_proof,
     Mark: check.check_mark,
+    Counters: check.check_counters,
 }
 # UnreadableError and Impossible are ValueErrors; the others are of writing JSON.
 _WRONG = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, TypeError)

@@ -17,6 +17,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.generated import Code, CodeInfo, pack
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Measured, Outcome
@@ -48,7 +49,9 @@ from roofscope.profiling.roofline.roofline import Ceiling
 
 SYNCHRONOUS = "EXTRA"
 _WAIT_S = 2.0  # for a reader: longer, and the results go to another file
-_NUMBERED = frozenset({"environment", "ceiling", "proof", "job", "outcome", "trace", "code", "mark"})
+_NUMBERED = frozenset(
+    {"environment", "ceiling", "proof", "job", "outcome", "trace", "code", "mark", "counters"}
+)
 
 
 class SessionStore:
@@ -197,6 +200,12 @@ class SessionStore:
         with self._transaction() as add:
             for number, mark in marks.items():
                 add("mark", {"outcome": number, "value": mark, "recorded_at": timestamp()})
+
+    def add_counters(self, number: int, counters: Counters) -> None:
+        """What was counted of the point of this number; the newest counts."""
+        stored_text(counters)
+        with self._transaction() as add:
+            add("counters", {"outcome": number, "value": counters, "recorded_at": timestamp()})
 
     def save_as(self, path: Path) -> None:
         """Write a complete copy to another file, replacing it. Raises SessionError."""

@@ -20,6 +20,7 @@ from roofscope.profiling.planning.formula import FormulaError
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.planning.spec_check import spec_error
 from roofscope.profiling.results.chrome_trace import TraceError, read_trace
+from roofscope.profiling.results.counters import Counters, KernelCounters
 from roofscope.profiling.results.generated import Code, CodeError, CodeKind, pack, unpack
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof, ProofName
@@ -248,6 +249,8 @@ def _ends(line: SheetLine) -> list[int]:
 
 # Sessions
 
+COUNTERS = Counters("Nsight Compute", 4, 1, 1e-5, 6e8, 3e8, 2e9, 3e9, (KernelCounters("k", 1e-5),))
+
 
 @cache
 def _small_session() -> Path:
@@ -266,6 +269,7 @@ def _small_session() -> Path:
         store.add_proof(Proof(ProofName.COLD_CACHE, True, "", "Below."))
         store.add_trace(chosen[0].job, chosen[0].implementation, gzip.compress(trace(), mtime=0))
         store.add_code(chosen[0].job, chosen[0].implementation, CODES)
+        store.add_counters(1, COUNTERS)
     return path
 
 
@@ -288,7 +292,7 @@ def _session_bytes(chance: random.Random) -> bytes:
 
 
 _ROWS = ("session", "environment", "ceiling", "kernel", "job", "outcome", "sample", "trace", "proof", "label")
-_TABLES = (*_ROWS, "outcome", "outcome", "outcome", "job", "ceiling", "environment")
+_TABLES = (*_ROWS, "counters", "outcome", "outcome", "outcome", "job", "ceiling", "environment")
 
 
 def _session_values(chance: random.Random) -> tuple[str, str, int, Any]:

@@ -18,6 +18,7 @@ GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
 BESIDE: dict[str, tuple[str, ...]] = {
     "source": ("1",),
     "trace": ("gelu/eager",),
+    "counters": ("gelu/eager",),
     "export": ("--csv",),
     "project": ("--onto", "H100"),
     "salvage": ("--out", "new.roofscope"),
@@ -171,7 +172,7 @@ def test_what_is_given_as_a_folder_of_kernels_is_called_by_its_name(
     name: str, parameter: str, make: Make, sentence: str, here: Path
 ) -> None:
     make(here / "x")
-    session = (str(GELU), "gelu/eager") if name == "trace" else ()
+    session = (str(GELU), "gelu/eager") if name in ("trace", "counters") else ()
     words = ("--kernels", "x") if parameter == "kernels" else ("x",)
     assert refused(name, *session, *words).startswith(sentence)
 

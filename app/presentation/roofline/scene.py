@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from roofscope.app.presentation.roofline.ceiling_lines import RidgePoint, RoofLine, roof_lines
 from roofscope.app.presentation.roofline.crowd import Arranged, Crowd
+from roofscope.app.presentation.roofline.level_marks import LevelMark, level_marks
 from roofscope.app.presentation.roofline.points import (
     ChartPoint,
     PointGroup,
@@ -95,6 +96,7 @@ class ChartScene(Struct, frozen=True):
     warned_count: int = 0
     paths: tuple[tuple[ChartPoint, ...], ...] = ()  # an implementation over its sizes, in their order
     trails: tuple[Trail, ...] = ()  # an implementation over its edits, the newest last
+    levels: tuple[LevelMark, ...] = ()  # of the selected point, where it was counted
 
     @property
     def is_of_roof(self) -> bool:
@@ -144,6 +146,7 @@ def build_scene(
     bounds = _default_bounds(pipes, crowd.bounds(own)) if options.bounds is None else options.bounds
     lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(arranged, options.selected))
     xs, ys, shares = crowd.extents(own)
+    target = _target(session, (*placed, *ghosts), options)
     x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(xs, ys)
     return ChartScene(
         x_range=x_range.widened_to(xs or ()),
@@ -158,7 +161,7 @@ def build_scene(
         known_sources=known,
         bounds=bounds,
         known_bounds=pipes,
-        target=_target(session, (*placed, *ghosts), options),
+        target=target,
         has_ceilings=bool(lines),
         hidden_count=int(own.sum() - shown.sum()),
         untimed_count=sum(
@@ -171,6 +174,7 @@ def build_scene(
         kernels=arranged.kernels,
         warned_count=arranged.warned_count,
         trails=trails_of(session, placed, ghosts),
+        levels=level_marks(session, target.point if target else None),
     )
 
 

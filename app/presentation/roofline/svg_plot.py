@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from roofscope.app.presentation.roofline import caption
+from roofscope.app.presentation.roofline import caption, level_marks
 from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.roofline.ceiling_names import LineShape
 from roofscope.app.presentation.roofline.geometry import Box, Text, View
 from roofscope.app.presentation.roofline.layout import ChartLayout
+from roofscope.app.presentation.roofline.level_marks import place_levels
 from roofscope.app.presentation.roofline.point_labels import PointLabel
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene, Target
@@ -180,6 +181,7 @@ def _target(scene: ChartScene, target: Target, pill: Box | None, view: View, the
         svg_marker(target.point.provider, x, y, theme, size=scene.marker),
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{ring:g}" fill="none" stroke="{colour}" stroke-width="2"/>',
     ]
+    parts += _levels(scene, target, view, theme)
     if y - ring - roof > 6:
         arrow = f"M{x:.1f} {y - ring:.1f}V{roof + 1:.1f}m-3.5 6l3.5 -6l3.5 6"
         parts.append(f'<path d="{arrow}" fill="none" stroke="{colour}" stroke-width="2"/>')
@@ -190,6 +192,25 @@ def _target(scene: ChartScene, target: Target, pill: Box | None, view: View, the
             svg_text(target_text(target), middle, baseline, theme.on_accent, anchor="middle", size=SMALL)
         )
     return parts
+
+
+def _levels(scene: ChartScene, target: Target, view: View, theme: Theme) -> list[str]:
+    """Where the memories lie that were counted, on one thin line."""
+    placed = place_levels(scene.levels, target.point, view)
+    if placed is None:
+        return []
+    y, size = placed.y, level_marks.SIZE
+    line = (
+        f'<path d="M{placed.start:.1f} {y:.1f}H{placed.end:.1f}" stroke="{theme.accent}" stroke-width="1"/>'
+    )
+    marks = [
+        f'<path d="M{x - size:.1f} {y:.1f}l{size:g} {-size:g}l{size:g} {size:g}l{-size:g} {size:g}z" '
+        f'fill="{theme.accent}"/>'
+        for x in placed.marks
+    ]
+    below = y + scene.marker / 2 + 6 + SMALL
+    names = [svg_text(name, x, below, theme.text, anchor="middle", size=SMALL) for x, name in placed.names]
+    return [line, *marks, *names]
 
 
 def _label(label: PointLabel, view: View, theme: Theme) -> str:

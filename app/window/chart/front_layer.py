@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from roofscope.app.presentation.roofline.caption import NO_CEILINGS_TEXT, empty_text, target_text
 from roofscope.app.presentation.roofline.geometry import Box, View
 from roofscope.app.presentation.roofline.layout import ChartLayout
+from roofscope.app.presentation.roofline.level_marks import SIZE, place_levels
 from roofscope.app.presentation.roofline.point_labels import PointLabel
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene
@@ -99,6 +100,8 @@ class FrontLayer(Layer):
         draw_marker(painter, target.point.provider, x, y, theme, scene.marker)  # others may lie over it
         painter.setPen(QPen(colour, 2))
         painter.drawEllipse(QPointF(x, y), ring, ring)
+        self._paint_levels(painter, scene, target.point, view, theme)
+        painter.setPen(QPen(colour, 2))
         length = y - ring - roof
         if length > 6:
             painter.drawLine(QLineF(x, y - ring, x, roof + 1))
@@ -119,6 +122,27 @@ class FrontLayer(Layer):
             painter.setPen(QColor(theme.on_accent))
             painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, target_text(target))
             painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_levels(
+        self, painter: QPainter, scene: ChartScene, point: ChartPoint, view: View, theme: Theme
+    ) -> None:
+        """Where the memories lie that were counted, on one thin line."""
+        placed = place_levels(scene.levels, point, view)
+        if placed is None:
+            return
+        colour = QColor(theme.accent)
+        painter.setPen(QPen(colour, 1))
+        painter.drawLine(QLineF(placed.start, placed.y, placed.end, placed.y))
+        painter.setBrush(colour)
+        for x in placed.marks:
+            corners = ((x - SIZE, placed.y), (x, placed.y - SIZE), (x + SIZE, placed.y), (x, placed.y + SIZE))
+            painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QColor(theme.text))
+        metrics = painter.fontMetrics()
+        below = placed.y + scene.marker / 2 + 6 + metrics.ascent()
+        for x, name in placed.names:
+            painter.drawText(QPointF(x - metrics.horizontalAdvance(name) / 2, below), name)
 
     def _paint_notices(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter

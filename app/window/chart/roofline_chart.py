@@ -186,6 +186,7 @@ class RooflineChart(QWidget):
         self._selection.changed.connect(self._select)
         self._shown.changed.connect(self._refresh)
         self._model.marks_changed.connect(self._refresh)
+        self._model.counters_changed.connect(self._refresh)
         self.bar.options_changed.connect(self.set_options)
         self.bar.device_chosen.connect(self._model.show_device)
         self.bar.y_chosen.connect(self.set_y)

@@ -105,6 +105,7 @@ class DetailPane(QWidget):
         self._stack.addWidget(self._scroll)
         selection.changed.connect(self._refresh)
         table.rows_changed.connect(self._rows_changed)
+        model.counters_changed.connect(self._refresh)
         self._refresh()
 
     def set_theme(self, theme: Theme) -> None:

@@ -17,6 +17,7 @@ from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.outcome import Measured
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling, Roofline
@@ -44,6 +45,7 @@ class Case(Struct, frozen=True):
     at_other_types: tuple[Point, ...]  # the same implementation at the same sizes in another element type
     over_eager: SpeedUp | None
     payback: Payback
+    counters: Counters | None = None  # where the point was counted
 
     @property
     def time_s(self) -> float:
@@ -130,6 +132,7 @@ class Cases:
             ),
             over_eager=self._baselines.speed_up(point),
             payback=self._break_even.calls(point),
+            counters=session.counters.get(point.number),
         )
 
 

@@ -1,17 +1,15 @@
 """The headline against Nsight Compute's gpu__time_duration, where ncu is there and counters are permitted."""
 
 import csv
-import shutil
 import statistics
 import subprocess
-from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
 from roofscope.profiling.analysis.agreement import Agreement
 from roofscope.profiling.analysis.selftest_limits import judge_agreement, skipped
+from roofscope.profiling.devices.nsight_compute import MISSING, find_ncu, why_refused
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
@@ -22,7 +20,6 @@ CALLS = 12  # of each case under ncu
 CHILD = "roofscope.profiling.worker.selftest.ncu_child"
 _METRIC = "gpu__time_duration.sum"
 _TIMEOUT_S = 120.0
-_PLACES = ("/usr/local/cuda/bin", "/opt/nvidia/nsight-compute")
 _SECONDS = {
     "nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0,
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0,
@@ -52,7 +49,7 @@ def prove(rig: Rig) -> Proof:
         return skipped(name, "Nsight Compute counts on an NVIDIA GPU; this is a CPU.")
     ncu = find_ncu()
     if ncu is None:
-        return skipped(name, "There is no ncu here; install Nsight Compute.")
+        return skipped(name, MISSING)
     probes, _ = rig.testbed.own_kernels
     spins, cases = known_durations(rig), cases_for_counters(rig, probes)
     try:
@@ -68,18 +65,6 @@ def prove(rig: Rig) -> Proof:
     ]
     remark = f" Of a known duration ncu says {constant_s * 1e6:.2f} µs more, whatever it is."
     return judge_agreement(name, found, "ncu less its constant", ["ncu", "CUPTI"], remark if spins else "")
-
-
-def find_ncu() -> str | None:
-    """From the PATH, the CUDA toolkit or Nsight Compute's own folder, newest first."""
-    if found := shutil.which("ncu"):
-        return found
-    for place in _PLACES:
-        for path in sorted(Path(place).glob("ncu"), reverse=True) or sorted(
-            Path(place).glob("*/ncu"), reverse=True
-        ):
-            return str(path)
-    return None
 
 
 def durations_of(table: str, case_count: int) -> list[float]:
@@ -131,15 +116,8 @@ def _run(ncu: str, device_id: str) -> str:
         raise NcuRefused(f"ncu did not end within {_TIMEOUT_S:.0f} s.") from None
     if process.returncode != 0:
         print(output, errors, sep="\n", flush=True)  # noqa: T201 - the worker's standard output is its log
-        raise NcuRefused(_reason(process.returncode, f"{output}\n{errors}".splitlines()))
+        raise NcuRefused(why_refused(process.returncode, f"{output}\n{errors}".splitlines()))
     return output
-
-
-def _reason(code: int, lines: Sequence[str]) -> str:
-    if any("ERR_NVGPUCTRPERM" in line for line in lines):
-        return "This driver does not permit counters to this user (ERR_NVGPUCTRPERM)."
-    said = next((line for line in lines if line.startswith("==ERROR==")), "")
-    return f"ncu ended with code {code}: {said.removeprefix('==ERROR==').strip() or 'see the log'}"
 
 
 def _end(pid: int) -> None:

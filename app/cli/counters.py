@@ -1,0 +1,175 @@
+"""``counters``: counts what points of a session move, by Nsight Compute, and keeps it beside them."""
+
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
+from roofscope.app.cli.counters_document import CountedPoint, CountersDocument, counted_point
+from roofscope.app.cli.documents import print_document
+from roofscope.app.cli.errors import DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.options import (
+    POINT_HELP,
+    AsJson,
+    DtypeName,
+    KernelFolders,
+    Patience,
+    PointSizes,
+    SessionFile,
+    TrustFolders,
+)
+from roofscope.app.cli.outcome_lines import workload_text
+from roofscope.app.cli.points import point_named
+from roofscope.app.cli.progress import make_console
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.presentation.counters import (
+    COLUMNS,
+    counted_sentence,
+    executed_text,
+    level_rows,
+    stalls_text,
+    tensor_text,
+)
+from roofscope.app.presentation.formatting import counted_text, percent_text
+from roofscope.profiling.analysis.traffic import moved
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.discovery import local_devices
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.results.counters import Counters
+from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session_reader import SessionError
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.supervision.counting import CannotCount, CountRequest, command_for, count
+from roofscope.profiling.supervision.tracing import CannotTrace, trace_job
+
+_STALLS_SHOWN = 3
+
+
+def command(
+    file: SessionFile,
+    points: Annotated[list[str], typer.Argument(metavar="POINT...", help=POINT_HELP)],
+    dtype: DtypeName = None,
+    size: PointSizes = None,
+    kernels: KernelFolders = None,
+    trust: TrustFolders = False,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Print what is in the session; count nothing.")
+    ] = False,
+    ncu_command: Annotated[
+        bool, typer.Option("--ncu-command", help="Print the command that opens it in Nsight Compute.")
+    ] = False,
+    as_json: AsJson = False,
+    patience: Patience = 1.0,
+) -> None:
+    """Count the bytes that points really move, at DRAM, L2 and L1, and keep them in their session.
+
+    Needs the GPU of the session, Nsight Compute and the right to read counters. Exit codes: 0 counted, 1 some
+    were not, 2 nothing was tried.
+    """
+    catalog = None if kept else scan_kernels(choose_folders(kernels or [], is_trusted=trust))
+    session, sizes = load_or_refuse(file), sizes_of(size or [])
+    chosen = [point_named(session, words, dtype, sizes, timed=True) for words in points]
+    console = make_console(stderr=as_json)
+    code = DONE
+    if catalog:
+        asked = [_asked(session, point, catalog) for point in chosen]
+        if ncu_command:
+            _print_command(chosen[0], asked[0])
+            return
+        code = _count(session, chosen, asked, patience)
+        session = load_or_refuse(file)
+    found = [point for point in chosen if point.number in session.counters]
+    if kept and not found:
+        refuse(f"Nothing was counted of point {chosen[0].number}, {chosen[0].label}; leave --kept out.")
+    if as_json:
+        records: tuple[CountedPoint, ...] = tuple(counted_point(point, session) for point in found)
+        print_document(CountersDocument(session=str(session.path), points=records))
+    else:
+        for point in found:
+            _show(console, session, point)
+    if code:
+        raise typer.Exit(code)
+
+
+class _Asked(NamedTuple):
+    request: CountRequest
+    device: Device
+
+
+def _asked(session: Session, point: Point, catalog: Catalog) -> _Asked:
+    """Refuses a point whose files changed, or whose device is not here."""
+    devices = local_devices()
+    try:
+        job = trace_job(session, point, catalog, devices)
+    except CannotTrace as error:
+        refuse(str(error))
+    device, kernel = session.own_device(devices, point), catalog.kernel(point.implementation.kernel)
+    assert device is not None
+    assert kernel is not None
+    return _Asked(
+        CountRequest(kernel, job.implementations[0], job.workload, point.job.work.byte_count), device
+    )
+
+
+def _print_command(point: Point, asked: _Asked) -> None:
+    name = f"roofscope-point-{point.number}"
+    question = Path(tempfile.gettempdir()) / f"{name}.json"
+    words = command_for(asked.request, asked.device, question, name)
+    typer.echo(shlex.join(words))
+    typer.echo(f"ncu-ui {name}.ncu-rep")
+
+
+def _count(session: Session, points: list[Point], asked: list[_Asked], patience: float) -> int:
+    """Count all points of one device at once; the exit code. Refuses where nothing can be counted here."""
+    device = asked[0].device
+    if any(one.device.uuid != device.uuid for one in asked):
+        refuse("These points were measured on several devices; name those of one.")
+    try:
+        counted = count([one.request for one in asked], device, patience=patience)
+    except CannotCount as error:
+        refuse(str(error))
+    code = DONE
+    try:
+        with SessionStore.append(session.path, session) as store:
+            for point, found in zip(points, counted, strict=True):
+                if isinstance(found, Counters):
+                    store.add_counters(point.number, found)
+                else:
+                    complain(f"Point {point.number}, {point.label}: {found}")
+                    code = SOME_FAILED
+    except SessionError as error:
+        complain(str(error))
+        return SOME_FAILED
+    return code
+
+
+def _show(console: Console, session: Session, point: Point) -> None:
+    found = moved(point, session)
+    assert found is not None
+    counters = found.counters
+    title = f"{point.number}  {point.label} {workload_text(point)}"
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for header in COLUMNS:
+        table.add_column(header, justify="left" if header == COLUMNS[0] else "right")
+    for row in level_rows(found):
+        table.add_row(*row)
+    console.print(table, highlight=False, markup=False)
+    runs = [
+        counted_text(counters.kernel_count, "kernel"),
+        executed_text(counters),
+        f"tensor cores {tensor_text(counters)}" if tensor_text(counters) else "",
+        f"occupancy {percent_text(counters.occupancy)}" if counters.occupancy is not None else "",
+    ]
+    for line in (
+        counted_sentence(found),
+        ", ".join(filter(None, runs)),
+        f"Warps wait for {stalls_text(counters.stalls, _STALLS_SHOWN)}." if counters.stalls else "",
+        f"{counters.instrument}; DRAM over {counted_text(counters.calls, 'call')} on rotated buffers.",
+    ):
+        if line:
+            console.print(f"  {line}", highlight=False, markup=False)
