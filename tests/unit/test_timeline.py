@@ -374,6 +374,10 @@ def test_operators_of_a_trace_without_a_gpu_have_their_own_time() -> None:
     assert sum(row.share for row in rows.values()) == pytest.approx(1)
 
 
+def test_a_trace_of_python_functions_alone_has_no_operators() -> None:
+    assert operator_rows(made(host("train.py(3): step", 0, 10, cat="python_function")).trace) == ()
+
+
 def test_facts_of_a_kernel_say_how_it_was_launched(block: Track) -> None:
     kernel = int(np.flatnonzero(block.trace.slices.category == Category.KERNEL)[0])
     facts = {fact.name: fact.value for fact in slice_facts(block, kernel)}
