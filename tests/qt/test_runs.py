@@ -422,10 +422,10 @@ def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: Q
     qtbot.waitUntil(lambda: view.model().rowCount() == 1)
     texts = [view.model().index(0, column).data() for column in range(5)]
     assert texts == ["invented", "2", "5.000 µs", "2.500 µs", "100 %"]
-    application.panes.trace.export(tmp_path / "trace.json")
-    application.panes.trace.export(tmp_path / "trace.json.gz")
+    application.panes.trace.files.export(tmp_path / "trace.json")
+    application.panes.trace.files.export(tmp_path / "trace.json.gz")
     kept = application.model.session.path.read_bytes()
-    application.panes.trace.export(application.model.session.path)
+    application.panes.trace.files.export(application.model.session.path)
     assert application.model.session.path.read_bytes() == kept
     assert "does not end in .json or .json.gz" in application.panes.cards.notice_texts[-1]
     assert b'"traceEvents"' in (tmp_path / "trace.json").read_bytes()

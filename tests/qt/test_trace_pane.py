@@ -1,7 +1,8 @@
-"""The trace pane on a recorded session: the way to Perfetto."""
+"""The trace pane in the window: traces of files by a drop, stacked, broken; the way to Perfetto."""
 
 import gzip
 import http.client
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -10,7 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load_trace
+from roofscope.profiling.traces import source
+from roofscope.profiling.traces.reading import open_trace
 from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.qt.test_window import drop, notices
+from roofscope.tests.trace_events import RECORDED, write_no_traces
+from roofscope.tests.traces import Planted, write_trace
 
 TOUR = ASSETS / "sessions" / "h200-tour.roofscope"
 
@@ -23,7 +29,7 @@ def test_a_button_opens_a_page_that_gives_the_trace_of_the_point(
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
     application = open_window(TOUR)
     pane = application.panes.trace
-    button = pane.perfetto_button
+    button = pane.files.perfetto_button
     traced = application.model.session.traces[0]
     point, other = (
         next(
@@ -46,3 +52,53 @@ def test_a_button_opens_a_page_that_gives_the_trace_of_the_point(
     connection.close()
     assert content == load_trace(TOUR, traced.number)
     assert b"traceEvents" in gzip.decompress(content)
+
+
+def test_dropped_traces_are_shown_stacked_and_saved_repaired(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One window, because each costs a second."""
+    application = open_window()
+    pane = application.panes.trace
+    timeline = pane.panel.canvas
+
+    def shown() -> list[str]:
+        return [track.title for track in timeline.timeline.tracks]
+
+    eager, compiled = (RECORDED / f"block-{name}.json.gz" for name in ("eager", "compiled"))
+    drop(application, eager)
+    qtbot.waitUntil(lambda: shown() == [eager.name])
+    drop(application, compiled)
+    qtbot.waitUntil(lambda: shown() == [compiled.name])
+    assert not pane.files.repair_button.isVisibleTo(pane)
+    [action] = [action for action in pane.stack_button.menu().actions() if action.text() == eager.name]
+    action.trigger()
+    qtbot.waitUntil(lambda: shown() == [compiled.name, eager.name])
+    assert pane.panel.side.sentences.text().startswith(f"{eager.name} takes")
+    action.trigger()
+    qtbot.waitUntil(lambda: shown() == [compiled.name])
+
+    broken, saved = tmp_path / "broken.json", tmp_path / "saved.json"
+    write_trace(broken, 3000, planted=Planted(quotes=3, controls=2, is_cut=True))
+    drop(application, broken)
+    qtbot.waitUntil(lambda: shown() == [broken.name])
+    assert "had to be mended, the file is cut off in the middle." in pane.line.whole_text
+    assert pane.line.property("role") == "warning"
+    assert pane.files.repair_button.isVisibleTo(pane)
+    before = broken.read_bytes()
+    pane.files.save_repaired(broken)
+    assert broken.read_bytes() == before
+    assert "itself" in notices(application)[-1]
+    pane.files.save_repaired(saved)
+    drop(application, saved)
+    qtbot.waitUntil(lambda: shown() == [saved.name])
+    assert pane.line.property("role") == "muted"
+    assert len(timeline.timeline.tracks[0].trace.slices) == len(open_trace(broken).slices)
+
+    monkeypatch.setattr(source, "_FREE_OF_RATIO", 1 << 20)
+    for path, said in write_no_traces(tmp_path).items():
+        drop(application, path)
+        qtbot.waitUntil(lambda said=said: said in pane.empty_text)
+        assert path.name in pane.empty_text
+        assert pane.empty_text.count(". ") == 0
+        assert not pane.files.repair_button.isVisibleTo(pane)
