@@ -13,6 +13,7 @@ from roofscope.app.cli.trace_documents import (
     TraceFileDocument,
     TraceRepairDocument,
     TraceRooflineDocument,
+    TracesDocument,
 )
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
@@ -319,6 +320,7 @@ AnyDocument = (
     | DebugDocument
     | PinDocument
     | TraceDocument
+    | TracesDocument
     | TraceFileDocument
     | TraceRepairDocument
     | TraceCompareDocument

@@ -20,6 +20,23 @@ class TraceDocument(Document, frozen=True, kw_only=True, tag="trace"):
     kernels: tuple[TraceRow, ...]
 
 
+class RecordedTrace(Struct, frozen=True, kw_only=True):
+    """One of several."""
+
+    point: int
+    implementation: str
+    trace: int  # its number, by which `export --trace` finds it
+    on_device: bool
+    kernels: tuple[TraceRow, ...]
+
+
+class TracesDocument(Document, frozen=True, kw_only=True, tag="traces"):
+    """Of ``trace`` with several points, or with --all; what could not be recorded is not there."""
+
+    session: str
+    traces: tuple[RecordedTrace, ...]
+
+
 class TraceFileDocument(Document, frozen=True, kw_only=True, tag="trace-file"):
     """Of ``trace open``: what a trace from anywhere holds; seconds."""
 
