@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from roofscope.app.cli.document import Document
 from roofscope.profiling.results.chrome_trace import TraceRow
+from roofscope.profiling.traces.averages import OperatorRow
 from roofscope.profiling.traces.comparison import ComparedKernel, ComparedTrace
 from roofscope.profiling.traces.roofline import UnknownOperator
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency
@@ -48,6 +49,7 @@ class TraceFileDocument(Document, frozen=True, kw_only=True, tag="trace-file"):
     kernels: tuple[KernelRow, ...]
     gpus: tuple[GpuTime, ...]
     launches: LaunchLatency | None
+    operators: tuple[OperatorRow, ...] = ()  # so many as --operators asks for
 
 
 class TraceRepairDocument(Document, frozen=True, kw_only=True, tag="trace-repair"):

@@ -79,7 +79,9 @@ def test_all_is_the_newest_point_of_each_workload_with_a_time(session: Session) 
     later = msgspec.structs.replace(first, number=2)
     other = msgspec.structs.replace(first.job, workload=Workload("toy", Dtype.FLOAT16, {"n": 64}))
     elsewhere = msgspec.structs.replace(first, number=3, job=other)
-    failed = msgspec.structs.replace(elsewhere, number=4, outcome=Failed(FailureKind.TIMEOUT, Stage.BUILD, "no"))
+    failed = msgspec.structs.replace(
+        elsewhere, number=4, outcome=Failed(FailureKind.TIMEOUT, Stage.BUILD, "no")
+    )
     session.points = (first, later, elsewhere, failed)
     assert [point.number for point in newest_measured(session)] == [2, 3]
 
