@@ -68,6 +68,21 @@ def test_dropped_traces_are_shown_stacked_and_saved_repaired(
     eager, compiled = (RECORDED / f"block-{name}.json.gz" for name in ("eager", "compiled"))
     drop(application, eager)
     qtbot.waitUntil(lambda: shown() == [eager.name])
+    view = pane.roofline
+    qtbot.mouseClick(pane.views.button(1), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: view.point_count == 33)
+    assert view.operators.topLevelItemCount() == 33
+    assert view.unknown.topLevelItem(0).text(0) == "aten::cat"
+    row = view.operators.topLevelItem(2)
+    view.operators.setCurrentItem(row)
+    assert view.selected == 2
+    view.plot.clicked.emit((view.scene.points[0],))
+    assert view.selected == view.scene.points[0].number
+    view.operators.itemActivated.emit(row, 0)
+    assert pane.views.index == 0
+    assert pane.panel.search.text() == "addmm"
+    assert timeline.timeline.chosen is not None
+
     drop(application, compiled)
     qtbot.waitUntil(lambda: shown() == [compiled.name])
     assert not pane.files.repair_button.isVisibleTo(pane)

@@ -1,5 +1,6 @@
 """The profiler trace of the selected point, or of a file: its timeline, its kernels, and the file itself."""
 
+from copy import copy
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -10,18 +11,23 @@ from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.timeline.source import TraceSource
 from roofscope.app.presentation.timeline.stacked import Stack, stacked
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.traces.ceilings import own_ceilings
 from roofscope.app.presentation.traces.health import health_text
+from roofscope.app.presentation.traces.roofline_scene import traced_roofline
 from roofscope.app.presentation.traces.summary_line import summary_line
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
 from roofscope.app.window.timeline.panel import TimelinePanel
+from roofscope.app.window.timeline.roofline_view import TraceRooflineView
 from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.timeline.trace_files import TraceFiles
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
+from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.results.session import TraceInfo
+from roofscope.profiling.traces.columns import Trace
 
 
 class TracePane(QWidget):
@@ -57,6 +63,13 @@ class TracePane(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.panel)
+        self.views = Segments(
+            ("Timeline", "What ran when"),
+            ("Roofline", "What the operators of the trace reached, and under which roof"),
+        )
+        self.roofline = TraceRooflineView(theme)
+        self._stack.addWidget(self.roofline)
+        self._judged: Trace | None = None  # whose roofline is shown, or being made
         self._record_button = action_button(record)
         self.files = TraceFiles(background)
         self.files.failed.connect(self.failed)
@@ -65,6 +78,8 @@ class TracePane(QWidget):
         self._loading.came.connect(self._came)
         self._loading.progressed.connect(self._progressed, Qt.ConnectionType.QueuedConnection)
         self.stack_button.changed.connect(self._load)
+        self.views.chosen.connect(self._turn)
+        self.roofline.operator_chosen.connect(self._find)
         selection.changed.connect(self._selected)
         model.trace_added.connect(self._refresh)
         model.replaced.connect(self._refresh)
@@ -74,10 +89,11 @@ class TracePane(QWidget):
     @property
     def empty_text(self) -> str:
         """What stands where no trace is shown: what to do, or why it cannot be read."""
-        return "" if self._stack.currentWidget() is self.panel else self._empty.text()
+        return self._empty.text() if self._stack.currentWidget() is self._empty else ""
 
     def set_theme(self, theme: Theme) -> None:
         self.panel.set_theme(theme)
+        self.roofline.set_theme(theme)
 
     def open_file(self, path: Path) -> None:
         """Show a trace from anywhere: `.json`, `.json.gz` or `.zip`."""
@@ -89,6 +105,7 @@ class TracePane(QWidget):
     def _arrange(self) -> None:
         bar = QHBoxLayout()
         bar.setSpacing(8)
+        bar.addWidget(self.views)
         bar.addWidget(self.panel.search, 1)
         bar.addWidget(self.panel.hit_text)
         bar.addStretch(1)
@@ -187,7 +204,31 @@ class TracePane(QWidget):
         badge = health_text(first.track.trace.health)
         self.files.set_trace(first.track.trace)
         self.line.set_text(f"{first.source.title}: {badge} {line}", "warning" if badge else "muted")
-        self._stack.setCurrentWidget(self.panel)
+        self._turn()
+
+    def _turn(self) -> None:
+        """To the timeline or the roofline, which takes seconds for a large trace: made when it is wanted."""
+        loaded = self._loading.get(self._source) if self._source else None
+        if not isinstance(loaded, LoadedTrace):
+            return
+        is_timeline = self.views.index == 0
+        self.panel.search.setEnabled(is_timeline)
+        self._stack.setCurrentWidget(self.panel if is_timeline else self.roofline)
+        trace = loaded.track.trace
+        if not is_timeline and self._judged is not trace:
+            self._judged = trace
+            self.roofline.show_roofline(None)
+            session = copy(self._model.session)
+            self._background.ask(
+                lambda: traced_roofline(trace, own_ceilings(session, trace)),
+                lambda found: self.roofline.show_roofline(found) if self._judged is trace else None,
+            )
+
+    def _find(self, operator: str) -> None:
+        """The operator in the timeline."""
+        self.views.choose(0)
+        self._turn()
+        self.panel.find_text(operator)
 
     def _say(self, line: str, empty: str) -> None:
         self.line.set_text(line, "muted")
