@@ -158,6 +158,10 @@ class PointCommands(QObject):
             dialog.finished.connect(closed)
             dialog.open()
 
+    def mark(self, number: int, wanted: Mark, text: str) -> None:
+        """Say this of a point; ``text`` is what Undo would take back."""
+        self._mark(text, number, wanted)
+
     def _mark(self, text: str, number: int, wanted: Mark) -> None:
         before, give = self._parts.model.mark(number), self._parts.controller.mark
         self._steps.take(text, lambda: give(number, wanted), lambda: give(number, before))

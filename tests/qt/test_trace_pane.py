@@ -2,15 +2,19 @@
 
 import gzip
 import http.client
+import shutil
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QRect, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.window.commands import CommandId
 from roofscope.profiling.paths import ASSETS
-from roofscope.profiling.results.session_reader import load_trace
+from roofscope.profiling.results.marks import Mark, Moment
+from roofscope.profiling.results.session_reader import load, load_trace
 from roofscope.profiling.traces import source
 from roofscope.profiling.traces.reading import open_trace
 from roofscope.tests.qt.conftest import OpenWindow
@@ -117,3 +121,47 @@ def test_dropped_traces_are_shown_stacked_and_saved_repaired(
         assert path.name in pane.empty_text
         assert pane.empty_text.count(". ") == 0
         assert not pane.files.repair_button.isVisibleTo(pane)
+
+
+def test_a_mark_is_kept_in_the_session_and_undone(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "tour.roofscope"
+    shutil.copy(TOUR, path)
+    path.chmod(0o644)
+    application = open_window(path)
+    pane, model = application.panes.trace, application.model
+    canvas = pane.panel.canvas
+    number = next(one.number for one in model.session.points if one.measured and model.trace_of(one))
+    application.selection.select(number)
+    qtbot.waitUntil(lambda: bool(canvas.timeline.tracks))
+    asked: list[float] = []
+    canvas.mark_wanted.disconnect()  # the question of the note waits for an answer
+    canvas.mark_wanted.connect(asked.append)
+    canvas.timeline.choose(canvas.timeline.neighbour(0))
+    QTest.keyClick(canvas, Qt.Key.Key_M)
+    chosen = canvas.timeline.chosen
+    assert chosen is not None
+    assert asked == [canvas.timeline.span_of(chosen)[0]]
+    pane.marking.set_mark(asked[0], " the first one ")
+
+    def kept() -> tuple[Moment, ...]:
+        mark = load(path).marks.get(number, Mark())
+        return mark.moments
+
+    assert [one.note for one in kept()] == ["the first one"]
+    assert [one.time for one in canvas.timeline.moments] == asked
+    line = QRect(round(canvas.plot.left()), 0, round(canvas.plot.width()), 12)
+    x = round(canvas.timeline.view.x_of(asked[0], canvas.plot.width())) + 2
+    flag = canvas.grab(line).toImage().pixelColor(x, 3).name()
+    application.window.actions_of[CommandId.UNDO].trigger()
+    assert kept() == canvas.timeline.moments == ()
+    assert canvas.grab(line).toImage().pixelColor(x, 3).name() != flag
+    application.window.actions_of[CommandId.REDO].trigger()
+    [moment] = kept()
+    canvas.mark_dropped.emit(moment)
+    assert kept() == ()
+    pane.open_file(RECORDED / "block-eager.json.gz")
+    qtbot.waitUntil(lambda: canvas.timeline.tracks[0].title == "block-eager.json.gz")
+    pane.marking.set_mark(0.0, "of a file")
+    assert canvas.timeline.moments == ()

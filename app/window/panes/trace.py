@@ -19,6 +19,7 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
+from roofscope.app.window.timeline.marking import TraceMarking
 from roofscope.app.window.timeline.panel import TimelinePanel
 from roofscope.app.window.timeline.roofline_view import TraceRooflineView
 from roofscope.app.window.timeline.stacking import StackButton
@@ -71,6 +72,8 @@ class TracePane(QWidget):
         self._stack.addWidget(self.roofline)
         self._judged: Trace | None = None  # whose roofline is shown, or being made
         self._record_button = action_button(record)
+        self.marking = TraceMarking(model, self.panel.canvas)
+        self.marking.refused.connect(self.failed)
         self.files = TraceFiles(background)
         self.files.failed.connect(self.failed)
         self.files.exported.connect(self.exported)
@@ -200,11 +203,18 @@ class TracePane(QWidget):
         ):
             return  # something else is wanted meanwhile
         self.panel.show_stack(stack, first.totals.kernels or first.operators)
+        self._mark()
         line = summary_line(first.track.trace, first.totals)
         badge = health_text(first.track.trace.health)
         self.files.set_trace(first.track.trace)
         self.line.set_text(f"{first.source.title}: {badge} {line}", "warning" if badge else "muted")
         self._turn()
+
+    def _mark(self) -> None:
+        """Show the marks of the point whose trace is shown, if it is one's."""
+        number = self._selection.number
+        point = self._model.point(number) if number is not None and self._file is None else None
+        self.marking.follow(point, self._model.trace_of(point) if point else None)
 
     def _turn(self) -> None:
         """To the timeline or the roofline, which takes seconds for a large trace: made when it is wanted."""
