@@ -41,10 +41,17 @@ def trace_job(
 
 
 def trace_jobs(
-    session: Session, points: Sequence[Point], catalog: Catalog, devices: Sequence[Device]
+    session: Session,
+    points: Sequence[Point],
+    catalog: Catalog,
+    devices: Sequence[Device],
+    number: int | None = None,
 ) -> tuple[Job, ...]:
-    """One for each point, in their order. Raises CannotTrace for the first that cannot be traced."""
-    first = next_job_number(session.jobs)
+    """One for each point, in their order, numbered from ``number``.
+
+    Raises CannotTrace for the first that cannot be traced.
+    """
+    first = number or next_job_number(session.jobs)
     return tuple(
         trace_job(session, point, catalog, devices, first + place) for place, point in enumerate(points)
     )

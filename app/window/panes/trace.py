@@ -21,6 +21,7 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
 from roofscope.app.window.timeline.marking import TraceMarking
 from roofscope.app.window.timeline.panel import TimelinePanel
+from roofscope.app.window.timeline.record_options import RecordOptions
 from roofscope.app.window.timeline.roofline_view import TraceRooflineView
 from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.timeline.trace_files import TraceFiles
@@ -72,6 +73,7 @@ class TracePane(QWidget):
         self._stack.addWidget(self.roofline)
         self._judged: Trace | None = None  # whose roofline is shown, or being made
         self._record_button = action_button(record)
+        self.record_options = RecordOptions()
         self.marking = TraceMarking(model, self.panel.canvas)
         self.marking.refused.connect(self.failed)
         self.files = TraceFiles(background)
@@ -112,7 +114,7 @@ class TracePane(QWidget):
         bar.addWidget(self.panel.search, 1)
         bar.addWidget(self.panel.hit_text)
         bar.addStretch(1)
-        for button in (self.stack_button, self._record_button, self.files):
+        for button in (self.stack_button, self._record_button, self.record_options, self.files):
             bar.addWidget(button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
@@ -136,6 +138,7 @@ class TracePane(QWidget):
         own = self._stored(trace) if trace else None
         source = self._file or own
         self._record_button.setEnabled(self._record.isEnabled())
+        self.record_options.setEnabled(self._record.isEnabled())
         self.stack_button.offer(source, (*map(self._stored, self._model.session.traces), *self._files))
         if source is not None and source == self._source:
             return

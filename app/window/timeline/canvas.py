@@ -137,8 +137,8 @@ class TimelineCanvas(QWidget):
         self._painter.ruler(painter, self.timeline, plot)
         self._painter.rows(painter, self.timeline, rows, plot)
         self._painter.area(painter, self.timeline, rows, plot)
-        looks = (self._theme, self._metrics)
-        paint_moments(painter, self.timeline.moments, self.timeline.view, plot, looks)
+        flags = self._painter.flags(self.timeline, plot)
+        paint_moments(painter, flags, plot, self._theme, self._metrics.ascent() + 2)
         self._gutter.paint(painter, rows, plot)
         self._painter.arrows(painter, self.timeline, rows, plot)
         if self.hasFocus():

@@ -17,6 +17,7 @@ from roofscope.app.presentation.timeline.seen import Seen, seen
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.timeline.viewport import ticks
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.timeline.moments import flags_of
 from roofscope.profiling.traces.columns import NONE, Category, Indices
 
 _INSIDE = 3.0  # pixels between the edge of a box and its text
@@ -76,16 +77,20 @@ class TimelinePainter:
     def ruler(self, painter: QPainter, timeline: Timeline, plot: QRectF) -> None:
         theme = self._theme
         painter.fillRect(QRectF(0, 0, plot.right(), plot.top()), QColor(theme.surface))
-        taken = self._area_label(timeline, plot)
+        taken = [self._area_label(timeline, plot), *(flag for flag, _ in self.flags(timeline, plot))]
         for time, text in ticks(timeline.view, max(1, int(plot.width() / _TICK_APART))):
             x = plot.left() + timeline.view.x_of(time, plot.width())
             painter.setPen(QColor(theme.grid))
             painter.drawLine(QPointF(x, plot.top() - 4), QPointF(x, plot.bottom()))
             width = self._metrics.horizontalAdvance(text)
             left = min(max(x - width / 2, plot.left()), plot.right() - width - 2)
-            if not taken.intersects(QRectF(left, 0, width, plot.top())):
+            box = QRectF(left, 0, width, plot.top())
+            if not any(map(box.intersects, taken)):
                 painter.setPen(QColor(theme.text_muted))
                 painter.drawText(QPointF(left, self._metrics.ascent() + 2), text)
+
+    def flags(self, timeline: Timeline, plot: QRectF) -> list[tuple[QRectF, str]]:
+        return flags_of(timeline.moments, timeline.view, plot, self._metrics)
 
     def area(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
         if timeline.area is None:
