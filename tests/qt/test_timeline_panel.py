@@ -275,7 +275,7 @@ def test_a_drag_over_a_lane_sums_up_its_slices(panel: TimelinePanel, qtbot: QtBo
     qtbot.waitUntil(lambda: panel.side.segments.index == AREA)
     rows = {row[0]: row[1:] for row in map(_cells, _items(panel.side.area))}
     trace, area = timeline.tracks[0].trace, timeline.area
-    meant = [
+    meant: list[int] = [
         at
         for at in np.flatnonzero(trace.slices.lane == trace.slices.lane[kernels[0].slice]).tolist()
         if timeline.span_of(Chosen(0, at))[0] < area.end and timeline.span_of(Chosen(0, at))[1] > area.begin

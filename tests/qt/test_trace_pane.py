@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
@@ -44,7 +45,9 @@ def test_a_button_opens_a_page_that_gives_the_trace_of_the_point(
         for wanted in (True, False)
     )
     application.selection.select(other)
-    if application.model.trace_of(application.model.point(other)) is None:
+    unknown = application.model.point(other)
+    assert unknown is not None
+    if application.model.trace_of(unknown) is None:
         assert not button.isEnabled()
     application.selection.select(point)
     qtbot.waitUntil(button.isEnabled)
@@ -56,6 +59,12 @@ def test_a_button_opens_a_page_that_gives_the_trace_of_the_point(
     connection.close()
     assert content == load_trace(TOUR, traced.number)
     assert b"traceEvents" in gzip.decompress(content)
+
+
+def row_of(tree: QTreeWidget, place: int) -> QTreeWidgetItem:
+    item = tree.topLevelItem(place)
+    assert item is not None
+    return item
 
 
 def test_dropped_traces_are_shown_stacked_and_saved_repaired(
@@ -72,16 +81,22 @@ def test_dropped_traces_are_shown_stacked_and_saved_repaired(
     eager, compiled = (RECORDED / f"block-{name}.json.gz" for name in ("eager", "compiled"))
     drop(application, eager)
     qtbot.waitUntil(lambda: shown() == [eager.name])
+    first = row_of(pane.panel.side.operators, 0)
+    cells = [first.text(column) for column in range(6)]
+    assert cells[:2] == ["aten::mm", "24"]
+    assert cells[4] == cells[5] == "1.638 ms"
     view = pane.roofline
     qtbot.mouseClick(pane.views.button(1), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: view.point_count == 33)
     assert view.operators.topLevelItemCount() == 33
-    assert view.unknown.topLevelItem(0).text(0) == "aten::cat"
-    row = view.operators.topLevelItem(2)
+    assert row_of(view.unknown, 0).text(0) == "aten::cat"
+    row = row_of(view.operators, 2)
     view.operators.setCurrentItem(row)
     assert view.selected == 2
-    view.plot.clicked.emit((view.scene.points[0],))
-    assert view.selected == view.scene.points[0].number
+    assert view.scene is not None
+    point = view.scene.points[0]
+    view.plot.clicked.emit((point,))
+    assert view.selected == point.number
     view.operators.itemActivated.emit(row, 0)
     assert pane.views.index == 0
     assert pane.panel.search.text() == "addmm"

@@ -205,7 +205,7 @@ class TracePane(QWidget):
             source for source in self._sources() if isinstance(self._loading.get(source), LoadedTrace)
         ):
             return  # something else is wanted meanwhile
-        self.panel.show_stack(stack, first.totals.kernels or first.operators)
+        self.panel.show_stack(stack, first.totals.kernels or first.operators, first.averages)
         self._mark()
         line = summary_line(first.track.trace, first.totals)
         badge = health_text(first.track.trace.health)
