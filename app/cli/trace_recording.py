@@ -1,4 +1,4 @@
-"""Records traces of points into their session: of one, of several rivals, of all."""
+"""Records traces of points into their session: of one, of several of its workload, of all."""
 
 from collections.abc import Sequence
 from pathlib import Path

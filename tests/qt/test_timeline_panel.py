@@ -280,14 +280,14 @@ def test_a_drag_over_a_lane_sums_up_its_slices(panel: TimelinePanel, qtbot: QtBo
         for at in np.flatnonzero(trace.slices.lane == trace.slices.lane[kernels[0].slice]).tolist()
         if timeline.span_of(Chosen(0, at))[0] < area.end and timeline.span_of(Chosen(0, at))[1] > area.begin
     ]
-    counts = Counter(timeline.tracks[0].labels[trace.slices.name[at]] for at in meant)
+
+    def label(at: int) -> str:
+        return timeline.tracks[0].labels[int(trace.slices.name[at])]
+
+    counts = Counter(map(label, meant))
     assert {name: int(row[0]) for name, row in rows.items()} == counts
-    first_name = timeline.tracks[0].labels[trace.slices.name[kernels[0].slice]]
-    times = [
-        int(trace.slices.duration_ns[at])
-        for at in meant
-        if timeline.tracks[0].labels[trace.slices.name[at]] == first_name
-    ]
+    first_name = label(kernels[0].slice)
+    times = [int(trace.slices.duration_ns[at]) for at in meant if label(at) == first_name]
     assert rows[first_name][1] == time_text(sum(times) * 1e-9)
     press(panel, Key.Key_F)
     assert timeline.view == fitted(timeline.area.begin, timeline.area.end)
