@@ -100,7 +100,7 @@ class TraceRooflineView(QWidget):
 
     def _hovered(self, points: Sequence[ChartPoint], _ceiling: Ceiling | None, _at: QPointF) -> None:
         text = "\n".join(point.name for point in points[:8])
-        self.plot.setToolTip(tip_text(text) if text else "")
+        self.plot.setToolTip(tip_text(text))
         if not points:
             self.plot.point_out(self._chosen_point())
 
