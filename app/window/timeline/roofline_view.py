@@ -171,7 +171,7 @@ def _fill(tree: QTreeWidget, rows: Sequence[tuple[str, ...]]) -> None:
     for row in rows:
         item = QTreeWidgetItem(list(row))
         item.setToolTip(0, tip_text(row[0]))
-        item.setToolTip(last, tip_text(row[last]))
+        item.setData(last, Qt.ItemDataRole.ToolTipRole, tip_text(row[last]))
         for column in range(1, last):
             is_text = tree.headerItem().text(column) == "Type"
             side = Qt.AlignmentFlag.AlignLeft if is_text else Qt.AlignmentFlag.AlignRight
