@@ -65,3 +65,22 @@ def arrows(trace: Trace) -> list[tuple[str, str]]:
 
 
 OPERATOR = slice_("op", 10.5, 4.25, args={"External id": 3})
+
+
+def write_no_traces(folder: Path) -> dict[Path, str]:
+    """What people take for traces, and what the sentence about each must hold.
+
+    The bomb is one only where a test lowers ``source._FREE_OF_RATIO``: a real one takes seconds to make.
+    """
+    made = {
+        "bomb.json.gz": (gzip.compress(b'{"traceEvents": [' + b" " * (4 << 20)), "times its size"),
+        "nothing.json": (b"", "is empty"),
+        "picture.json": (b"\x89PNG\r\n\x1a\n" + bytes(100), "is no JSON"),
+        "deep.json": (b'{"traceEvents": ' + b"[" * 100_000, "holds no slice"),
+        "sparse.json": (b"", "begins with zeros"),
+    }
+    for name, (content, _) in made.items():
+        (folder / name).write_bytes(content)
+    with (folder / "sparse.json").open("wb") as file:
+        file.truncate(5 << 30)
+    return {folder / name: said for name, (_, said) in made.items()}

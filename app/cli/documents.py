@@ -14,6 +14,7 @@ from roofscope.app.cli.trace_documents import (
     TraceFileDocument,
     TraceRepairDocument,
     TraceRooflineDocument,
+    TracesDocument,
 )
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
@@ -321,6 +322,7 @@ AnyDocument = (
     | PinDocument
     | CountersDocument
     | TraceDocument
+    | TracesDocument
     | TraceFileDocument
     | TraceRepairDocument
     | TraceCompareDocument

@@ -36,6 +36,7 @@ from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.run_options import RunOptions, choose_plan, choose_run_devices, know_origins
 from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
+from roofscope.app.cli.trace_recording import Recording, record_run
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
@@ -136,6 +137,9 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Then record a profiler trace of each point with a time.")
+    ] = False,
     keep_code: Annotated[
         bool,
         typer.Option(
@@ -223,6 +227,7 @@ def command(
         debug=debug,
         interpret=interpret,
         architecture=arch,
+        trace=trace,
     )
     raise typer.Exit(run(_or_requested(options, json_in)))
 
@@ -308,9 +313,15 @@ def _measure(options: RunOptions) -> int:
     of_this_run(session, before)
     if session.path != path:  # the file was lost, and the run went on in another one
         pictures = file_of_each(devices, session.path.with_suffix(".svg")) if options.svg else {}
+    traced = DONE
+    if options.trace and not (ending.busy or ending.was_stopped):
+        shares, patience = options.shared_gpu, options.patience
+        traced = record_run(
+            session, Recording(catalog, devices, folders, may_share=shares, patience=patience), console
+        )
     drawn = _drawn(session, pictures, options.plot)
     code = _report(console, session, options, drawn, planned=sum(len(job.implementations) for job in jobs))
-    return BUSY if ending.busy else code
+    return BUSY if ending.busy else code or traced
 
 
 def _ceilings(options: RunOptions, jobs: Sequence[Job]) -> Ceilings:

@@ -58,6 +58,7 @@ class RunOptions(Struct, frozen=True):
     debug: bool = False
     interpret: bool = False
     architecture: str | None = None
+    trace: bool = False
 
 
 class Plan(NamedTuple):

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from roofscope.app.cli.document import Document
 from roofscope.profiling.results.chrome_trace import TraceRow
+from roofscope.profiling.traces.averages import OperatorRow
 from roofscope.profiling.traces.comparison import ComparedKernel, ComparedTrace
 from roofscope.profiling.traces.roofline import UnknownOperator
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency
@@ -20,6 +21,23 @@ class TraceDocument(Document, frozen=True, kw_only=True, tag="trace"):
     kernels: tuple[TraceRow, ...]
 
 
+class RecordedTrace(Struct, frozen=True, kw_only=True):
+    """One of several."""
+
+    point: int
+    implementation: str
+    trace: int  # its number, by which `export --trace` finds it
+    on_device: bool
+    kernels: tuple[TraceRow, ...]
+
+
+class TracesDocument(Document, frozen=True, kw_only=True, tag="traces"):
+    """Of ``trace`` with several points, or with --all; what could not be recorded is not there."""
+
+    session: str
+    traces: tuple[RecordedTrace, ...]
+
+
 class TraceFileDocument(Document, frozen=True, kw_only=True, tag="trace-file"):
     """Of ``trace open``: what a trace from anywhere holds; seconds."""
 
@@ -31,6 +49,7 @@ class TraceFileDocument(Document, frozen=True, kw_only=True, tag="trace-file"):
     kernels: tuple[KernelRow, ...]
     gpus: tuple[GpuTime, ...]
     launches: LaunchLatency | None
+    operators: tuple[OperatorRow, ...] = ()  # so many as --operators asks for
 
 
 class TraceRepairDocument(Document, frozen=True, kw_only=True, tag="trace-repair"):

@@ -1,6 +1,7 @@
 """``trace open``: what a profiler trace from anywhere holds, on the terminal."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,10 +12,14 @@ from roofscope.app.cli.options import AsJson
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.traces import FullNames, TraceFile, read_or_refuse
 from roofscope.app.presentation.formatting import count_text, counted_text, percent_text, time_text
+from roofscope.app.presentation.traces.operator_cells import OPERATOR_HEADERS, operator_cells
 from roofscope.app.presentation.traces.summary_line import gpu_text
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.columns import Trace
 from roofscope.profiling.traces.totals import TraceTotals
+
+if TYPE_CHECKING:
+    from roofscope.profiling.traces.averages import OperatorRow
 
 _WIDEST_NAME = 60  # characters; --json has the whole name too
 _HEADERS = ("count", "total", "mean", "min", "max", "share")
@@ -23,10 +28,17 @@ _HEADERS = ("count", "total", "mean", "min", "max", "share")
 def command(
     file: TraceFile,
     kernels: Annotated[int, typer.Option(min=1, metavar="N", help="So many kernels, the busiest.")] = 20,
+    operators: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="So many operators too, with their own and whole times on host and GPU."
+        ),
+    ] = 0,
     full_names: FullNames = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a profiler trace holds, of a whole model too: kernels, copies, idle time, gaps, launches."""
+    from roofscope.profiling.traces.averages import operator_averages
     from roofscope.profiling.traces.summary import totals_of  # numpy, which no other part of this needs
 
     trace = read_or_refuse(file)
@@ -42,10 +54,14 @@ def command(
                 kernels=totals.kernels[:kernels],
                 gpus=totals.gpus,
                 launches=totals.launches,
+                operators=operator_averages(trace)[:operators],
             )
         )
         return
-    _show(make_console(), trace, totals, kernels, full_names=full_names)
+    console = make_console()
+    _show(console, trace, totals, kernels, full_names=full_names)
+    if operators:
+        _show_operators(console, operator_averages(trace), operators)
 
 
 def _show(console: Console, trace: Trace, totals: TraceTotals, most: int, *, full_names: bool) -> None:
@@ -78,3 +94,15 @@ def _show(console: Console, trace: Trace, totals: TraceTotals, most: int, *, ful
     console.print(table, markup=False, highlight=False)
     if (left := len(totals.kernels) - most) > 0:
         console.print(f"{counted_text(left, 'kernel')} more; --kernels N shows them.", highlight=False)
+
+
+def _show_operators(console: Console, rows: "Sequence[OperatorRow]", most: int) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=_WIDEST_NAME)
+    for header in OPERATOR_HEADERS[1:]:
+        table.add_column(header, justify="right", no_wrap=True)
+    for row in rows[:most]:
+        table.add_row(*map(one_line, operator_cells(row)))
+    console.print(table, markup=False, highlight=False)
+    if (left := len(rows) - most) > 0:
+        console.print(f"{counted_text(left, 'operator')} more; --operators N shows them.", highlight=False)

@@ -24,9 +24,10 @@ from roofscope.app.presentation.formatting import (
     percent_text,
     time_text,
 )
+from roofscope.app.presentation.traces.ceilings import ceilings_of, device_name, sheet_ceilings
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.roofline.roofline import Roofline
-from roofscope.profiling.traces.roofline import TracePoint, TraceRoofline, product_of, trace_roofline
+from roofscope.profiling.traces.roofline import TracePoint, TraceRoofline, trace_roofline
 
 if TYPE_CHECKING:
     from roofscope.profiling.traces.columns import Trace
@@ -61,7 +62,7 @@ def command(
         print_document(
             TraceRooflineDocument(
                 file=str(file),
-                device=_device_name(trace),
+                device=device_name(trace),
                 ceilings=source,
                 known_share=found.known_share,
                 points=tuple(_record(point, found, roofline) for point in found.points[:points]),
@@ -74,26 +75,15 @@ def command(
     _show(make_console(), one_line(said), found, roofline, points)
 
 
-def _device_name(trace: "Trace") -> str:
-    return trace.devices[0].name if trace.devices else ""
-
-
 def _ceilings(trace: "Trace", session: Path | None) -> tuple[Roofline, str]:
     """Those of a session, else of the data sheet, and a sentence that says which."""
-    name = _device_name(trace)
-    if session is not None:
-        found = load_or_refuse(session)
-        of = found.device.name if found.device else "a device that it does not name"
-        if found.device and name and found.device.name != name:
-            complain(f"The ceilings are those of {of}, and the trace was recorded on {name}.")
-        is_measured = any(ceiling.source.is_measured for ceiling in found.roofline.ceilings)
-        return found.roofline, f"Ceilings {'measured on' if is_measured else 'of'} {of}, from {session.name}."
-    product = product_of(trace.devices[0]) if trace.devices else None
-    if product is None:
-        of = name or "a device that the trace does not name"
-        return Roofline(()), f"No ceilings: the data sheet of {of} is not known here; name a --session."
-    sheet = f"Ceilings of the data sheet of {product.label}; --session takes measured ones."
-    return Roofline(product.ceilings), sheet
+    if session is None:
+        found = sheet_ceilings(trace, "--session takes measured ones")
+    else:
+        found = ceilings_of(load_or_refuse(session), trace)
+    if found.warning:
+        complain(found.warning)
+    return found.roofline, found.said
 
 
 def _record(point: TracePoint, found: TraceRoofline, roofline: Roofline) -> TracedOperator:

@@ -279,7 +279,7 @@ COMMANDS = (
         CommandId.TRACE,
         Menu.RUN,
         "Record &trace",
-        "Record a profiler trace of the selected point",
+        "Record a profiler trace of the selected points",
         "F7",
         "activity",
     ),

@@ -22,6 +22,7 @@ from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.grid import Setting
 from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.counters import Counters
+from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError
@@ -44,7 +45,7 @@ from roofscope.profiling.supervision.run_events import (
     TraceArrived,
     WorkerLost,
 )
-from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_no_trace
+from roofscope.profiling.supervision.tracing import CannotTrace, trace_jobs, why_no_trace
 
 
 class Controller(QObject):
@@ -298,21 +299,21 @@ class Controller(QObject):
         """Why no point of the session can be traced on these devices; "" when they can."""
         return why_no_trace(self._model.session, devices)
 
-    def trace(self, point: Point, devices: Sequence[Device]) -> None:
-        """Record a profiler trace of a point's implementation on its workload."""
-        if not self._is_running:
-            self._after_look(lambda: self._trace(point, devices))
+    def trace(self, points: Sequence[Point], devices: Sequence[Device], options: TraceOptions) -> None:
+        """Record a profiler trace of each point's implementation on its workload; all are of one device."""
+        if points and not self._is_running:
+            self._after_look(lambda: self._trace(points, devices, options))
 
-    def _trace(self, point: Point, devices: Sequence[Device]) -> None:
+    def _trace(self, points: Sequence[Point], devices: Sequence[Device], options: TraceOptions) -> None:
         session = self._model.session
         try:
-            job = trace_job(session, point, self._catalog, devices, self._next_job())
+            jobs = trace_jobs(session, points, self._catalog, devices, self._next_job())
         except CannotTrace as error:
             self.noticed.emit(str(error), Topic.RUN)
             return
-        device = session.own_device(devices, point)
+        device = session.own_device(devices, points[0])
         if device and self._begin(device):
-            self._submit([Trace(job)])
+            self._submit([Trace(job, options) for job in jobs])
 
     def try_again(self, points: Sequence[Point], devices: Sequence[Device]) -> None:
         """Measure these points once more, also those that are paused because they cost a worker."""

@@ -120,15 +120,19 @@ class PointCommands(QObject):
             self._parts.window.say(f"{where.name} is not on this machine.")
 
     def _trace(self) -> None:
+        """Of the selected point, and of the rows selected beside it that have a time on its device."""
         parts, point = self._parts, self.selected
         if not point:
             return
         devices = parts.panes.plan_bar.devices
         device = parts.model.session.own_device(devices, point)
+        found = (parts.model.point(number) for number in sorted(self._chosen()))
+        others = [one for one in found if one and one.measured and one != point]
+        own = [point, *(one for one in others if parts.model.session.own_device(devices, one) == device)]
 
         def trace() -> None:
             self.show_trace()
-            parts.controller.trace(point, devices)
+            parts.controller.trace(own, devices, parts.panes.trace.record_options.options)
 
         parts.shared_gpu.ask([device] if device else [], trace)
 
@@ -168,6 +172,10 @@ class PointCommands(QObject):
 
             dialog.finished.connect(closed)
             dialog.open()
+
+    def mark(self, number: int, wanted: Mark, text: str) -> None:
+        """Say this of a point; ``text`` is what Undo would take back."""
+        self._mark(text, number, wanted)
 
     def _mark(self, text: str, number: int, wanted: Mark) -> None:
         before, give = self._parts.model.mark(number), self._parts.controller.mark

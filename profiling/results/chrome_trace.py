@@ -14,6 +14,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from roofscope.profiling.decoding import UnreadableError, decode
+from roofscope.profiling.planning.trace_options import MOST_TRACE_BYTES
 
 
 class TraceError(Exception):
@@ -62,7 +63,7 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 _CLOSING_FIELDS = 4  # braces to try, from the end, before an event counts as unreadable
 # Of a trace unpacked. Five calls of ten thousand kernels each make some 100 MB and 400,000 objects; without
 # bounds, 7 MiB from a stranger unpack to 8 GiB.
-MOST_BYTES = 128 << 20
+MOST_BYTES = MOST_TRACE_BYTES
 _MOST_OBJECTS = 1_000_000
 _LONGEST_US = 1e15  # 31 years; its sums stay finite
 _LATEST_US = 1e18

@@ -13,6 +13,7 @@ from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof, ProofName
@@ -64,6 +65,7 @@ class Trace(Struct, frozen=True, tag="trace"):
     """Record a torch.profiler trace of the job's one implementation."""
 
     job: Job
+    options: TraceOptions = TraceOptions()
 
 
 class Cancel(Struct, frozen=True, tag="cancel"):

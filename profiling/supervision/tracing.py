@@ -40,6 +40,34 @@ def trace_job(
     )
 
 
+def trace_jobs(
+    session: Session,
+    points: Sequence[Point],
+    catalog: Catalog,
+    devices: Sequence[Device],
+    number: int | None = None,
+) -> tuple[Job, ...]:
+    """One for each point, in their order, numbered from ``number``.
+
+    Raises CannotTrace for the first that cannot be traced.
+    """
+    first = number or next_job_number(session.jobs)
+    return tuple(
+        trace_job(session, point, catalog, devices, first + place) for place, point in enumerate(points)
+    )
+
+
+def newest_measured(session: Session) -> tuple[Point, ...]:
+    """Of each implementation on each workload and device the newest point with a time: one trace each."""
+    found: dict[tuple[object, ...], Point] = {}
+    for point in session.points:
+        if point.measured is not None:
+            workload = point.job.workload
+            sizes = tuple(sorted(workload.sizes.items()))
+            found[point.implementation, workload.kernel, workload.dtype, sizes, point.job.device] = point
+    return tuple(found.values())
+
+
 def why_no_trace(session: Session, devices: Sequence[Device]) -> str:
     """Why no point of the session can be traced on these devices; "" when they can."""
     here = {device.uuid for device in devices}

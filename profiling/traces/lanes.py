@@ -107,7 +107,7 @@ def nested(start: Whole, end: Whole, begin: Whole, tell: Callable[[float], None]
     parent = np.full(len(start), NONE, np.int32)
     for first, last in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
         _nest(np.arange(first, last, dtype=np.int32), start, end, Nested(depth, parent))
-        tell(last / len(start))
+        tell(last / max(len(start), 1))
     return Nested(depth, parent)
 
 

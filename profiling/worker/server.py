@@ -155,7 +155,7 @@ class Server:
                     self._connect_interpreter,
                 )
                 if isinstance(command, Trace):
-                    executor.trace()
+                    executor.trace(command.options)
                 else:
                     executor.run()
 

@@ -18,6 +18,7 @@ from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.devices.environment import Package
 from roofscope.profiling.paths import LIBRARY, UserPaths
+from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
@@ -422,14 +423,24 @@ def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: Q
     qtbot.waitUntil(lambda: view.model().rowCount() == 1)
     texts = [view.model().index(0, column).data() for column in range(5)]
     assert texts == ["invented", "2", "5.000 µs", "2.500 µs", "100 %"]
-    application.panes.trace.export(tmp_path / "trace.json")
-    application.panes.trace.export(tmp_path / "trace.json.gz")
+    application.panes.trace.files.export(tmp_path / "trace.json")
+    application.panes.trace.files.export(tmp_path / "trace.json.gz")
     kept = application.model.session.path.read_bytes()
-    application.panes.trace.export(application.model.session.path)
+    application.panes.trace.files.export(application.model.session.path)
     assert application.model.session.path.read_bytes() == kept
     assert "does not end in .json or .json.gz" in application.panes.cards.notice_texts[-1]
     assert b'"traceEvents"' in (tmp_path / "trace.json").read_bytes()
     assert (tmp_path / "trace.json.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+    choice, session = application.panes.trace.record_options, application.model.session
+    choice.menu().actions()[1].trigger()
+    assert (choice.text(), choice.options) == ("With shapes and stacks", TraceOptions(stacks=True))
+    timed = [point.implementation for point in session.points if point.measured]
+    assert len(timed) > 1
+    application.panes.results.view.selectAll()
+    press(application, CommandId.TRACE)
+    until_idle(application, qtbot)
+    assert [trace.implementation for trace in session.traces[1:]] == timed
 
 
 def test_closing_the_window_ends_the_worker_and_leaves_one_plain_file(open_window: OpenWindow, qtbot: QtBot):

@@ -11,6 +11,7 @@ import typer
 from roofscope.app.cli.export import export_session
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.trace import Wanted, record_trace
+from roofscope.app.cli.trace_recording import Recording
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, Work
 from roofscope.profiling.results.session_reader import load
@@ -62,7 +63,7 @@ def test_a_name_may_end_in_capitals_and_a_pipe_in_anything(session: Path) -> Non
 
 def trace(session: Path, out: Path) -> int:
     """A session without points: what comes after the check of ``out`` is another refusal."""
-    return record_trace(session, Wanted("gelu/eager", None, {}), Catalog((), (), ""), (), out)
+    return record_trace(session, Wanted(("gelu/eager",)), Recording(Catalog((), (), ""), ()), out)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,17 @@ from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.paths import ASSETS
-from roofscope.profiling.results.marks import MOST_NOTE, Mark, pins_of, tags_of, why_unfit, with_mark
+from roofscope.profiling.results.marks import (
+    MOST_MOMENT_NOTE,
+    MOST_MOMENTS,
+    MOST_NOTE,
+    Mark,
+    Moment,
+    pins_of,
+    tags_of,
+    why_unfit,
+    with_mark,
+)
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.results.session_file import save_whole
 from roofscope.profiling.results.session_reader import load
@@ -57,6 +67,31 @@ def test_a_change_makes_a_new_mark_and_leaves_the_old_one() -> None:
     assert mark.untagged("c").tags == ("a b",)
     assert mark.unpinned().noted("").untagged("a b").untagged("c").is_empty
     assert Mark().tagged("  ") == Mark()
+
+
+def test_times_in_traces_stand_in_order_and_are_taken_back(path: Path) -> None:
+    late, early, other = Moment(3, 900, "slow"), Moment(3, 5), Moment(2, 7_000_000_000)
+    mark = PIN.with_moment(late).with_moment(early).with_moment(other)
+    assert mark.moments == (other, early, late)
+    renamed = Moment(3, 900, "the gap")
+    assert mark.with_moment(renamed).moments == (other, early, renamed)
+    assert mark.without_moment(renamed).without_moment(early).without_moment(other) == PIN
+    add_marks(path, (1, mark))
+    assert load(path).marks == {1: mark}
+    assert not Mark(moments=(early,)).is_empty
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        (Moment(1, 1, "n" * (MOST_MOMENT_NOTE + 1)),),
+        tuple(Moment(1, at) for at in range(MOST_MOMENTS + 1)),
+        (Moment(-1, 1),),
+        (Moment(1, 1 << 63),),
+    ],
+)
+def test_what_is_no_time_of_a_trace_is_unfit(moments: tuple[Moment, ...]) -> None:
+    assert why_unfit(Mark(moments=moments)).endswith(".")
 
 
 def test_the_earliest_pin_comes_first() -> None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from roofscope.app.presentation.timeline.areas import area_rows
 from roofscope.app.presentation.timeline.colours import fill
 from roofscope.app.presentation.timeline.hits import Chosen
 from roofscope.app.presentation.timeline.levels import level
+from roofscope.app.presentation.timeline.moments import moment_at, moment_near, shown_moments
 from roofscope.app.presentation.timeline.placing import Heights, placed, row_at
 from roofscope.app.presentation.timeline.rows import Row, Track, track_of
 from roofscope.app.presentation.timeline.seen import seen
@@ -19,6 +21,7 @@ from roofscope.app.presentation.timeline.stacked import stacked
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.timeline.viewport import LEAST_SPAN_NS, Viewport, fitted, ticks
 from roofscope.app.presentation.tokens import CONTRAST, DARK, LIGHT, Theme
+from roofscope.profiling.results.marks import Moment
 from roofscope.profiling.traces.columns import Category
 from roofscope.profiling.traces.operators import operator_rows
 from roofscope.profiling.traces.reading import read_trace_bytes
@@ -283,6 +286,18 @@ def test_fit_takes_the_slice_and_then_everything(block: Track) -> None:
     assert timeline.view.span == pytest.approx(timeline.whole.span)
 
 
+def test_a_mark_keeps_its_time_however_a_trace_is_shifted(block: Track) -> None:
+    moment = moment_at(block, 4, 250_000.0, "here")
+    for shift in (block.shift, 0, 12_345):
+        track = replace(block, shift=shift)
+        [shown] = shown_moments(track, (moment, Moment(5, moment.at_ns)), 4)
+        assert shown.time - shift == 250_000.0 - block.shift
+    view = Viewport(0.0, 1e6)
+    shown = shown_moments(block, (moment,), 4)
+    assert moment_near(shown, view, 1000, 254.0) == moment
+    assert moment_near(shown, view, 1000, 260.0) is None
+
+
 # Search and areas
 
 
@@ -372,6 +387,10 @@ def test_operators_of_a_trace_without_a_gpu_have_their_own_time() -> None:
     t = rows["aten::t"]
     assert (t.count, t.total_s, t.min_s, t.max_s) == (2, *map(pytest.approx, (6e-6, 2e-6, 4e-6)))
     assert sum(row.share for row in rows.values()) == pytest.approx(1)
+
+
+def test_a_trace_of_python_functions_alone_has_no_operators() -> None:
+    assert operator_rows(made(host("train.py(3): step", 0, 10, cat="python_function")).trace) == ()
 
 
 def test_facts_of_a_kernel_say_how_it_was_launched(block: Track) -> None:

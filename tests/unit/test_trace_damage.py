@@ -6,7 +6,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from roofscope.app.cli.commands import cli
 from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.traces import source
 from roofscope.profiling.traces.reading import open_trace
@@ -16,6 +18,7 @@ from roofscope.tests.trace_events import (
     names_of,
     read,
     slice_,
+    write_no_traces,
 )
 from roofscope.tests.traces import Planted, write_trace
 
@@ -162,6 +165,22 @@ def test_what_is_no_trace_is_refused_in_a_sentence(content: bytes, said: str, tm
     path = tmp_path / "t.json"
     path.write_bytes(content)
     assert said in refusal(path)
+
+
+def test_the_command_line_says_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_FREE_OF_RATIO", 1 << 20)
+    for path, said in write_no_traces(tmp_path).items():
+        for command in (
+            ("open",),
+            ("roofline",),
+            ("compare", str(path)),
+            ("repair", str(tmp_path / "out.json")),
+        ):
+            word, *more = command
+            ended = CliRunner().invoke(cli, ["trace", word, str(path), *more])
+            assert ended.exit_code == 2, (path, word, ended.output)
+            assert said in " ".join(ended.output.split())
+            assert ended.output.count("\n") <= 2, "long names wrap"
 
 
 def bomb() -> bytes:

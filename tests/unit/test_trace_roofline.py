@@ -5,15 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
+from roofscope.app.presentation.traces.ceilings import own_ceilings
+from roofscope.app.presentation.traces.roofline_scene import traced_roofline
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Roofline, Source
 from roofscope.profiling.traces.columns import Category, DeviceSheet
 from roofscope.profiling.traces.reading import open_trace
 from roofscope.profiling.traces.roofline import TracePoint, TraceRoofline, product_of, trace_roofline
 from roofscope.tests.public_files import DATA
-from roofscope.tests.trace_events import kernel, read_events, slice_
+from roofscope.tests.sessions import make_session
+from roofscope.tests.trace_events import kernel, read_events, recorded, slice_
 
 TRACES = DATA / "traces"
 TOKENS, WIDTH = 8 * 1024, 1024
@@ -133,3 +139,28 @@ def test_without_a_known_device_there_are_no_ceilings(tmp_path: Path) -> None:
     ended = called(path, "--session", "nothing")
     assert ended.exit_code == 2
     assert "There is no file nothing." in ended.stderr
+
+
+def test_the_chart_stands_where_the_table_says() -> None:
+    trace = recorded("eager")
+    drawn = traced_roofline(trace, own_ceilings(load(ASSETS / "sessions" / "h200.roofscope"), trace))
+    assert drawn.said.startswith("The work of 92 % of the 5.666 ms")
+    assert "Ceilings measured on NVIDIA H200" in drawn.said
+    assert len(drawn.rows) == len(drawn.found.points)
+    assert [row[0] for row in drawn.unknown] == [each.name for each in drawn.found.unknown]
+    scene = drawn.scene()
+    assert {point.number for point in (*scene.points, *scene.strip)} == set(range(len(drawn.rows)))
+    assert not scene.ghosts, "each operator stands for itself"
+    for point in scene.points:
+        mine = drawn.found.points[point.number]
+        assert (10**point.x, 10**point.y) == pytest.approx((mine.intensity, mine.flop_per_s))
+    assert scene.has_ceilings
+
+
+def test_without_a_session_of_its_gpu_a_trace_has_the_data_sheet() -> None:
+    trace, other = recorded("eager"), make_session()
+    other.ceilings = ()
+    assert "data sheet of H200" in own_ceilings(other, trace).said
+    of_nothing = replace(trace, devices=())
+    assert own_ceilings(other, of_nothing).said.startswith("No ceilings: the data sheet of a device")
+    assert traced_roofline(of_nothing, own_ceilings(other, of_nothing)).scene().points

@@ -5,15 +5,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
+from roofscope.profiling.traces.averages import operator_averages
 from roofscope.profiling.traces.columns import Category
 from roofscope.profiling.traces.reading import open_trace, read_trace_bytes
 from roofscope.profiling.traces.summary import totals_of
 from roofscope.profiling.traces.totals import TraceTotals
 from roofscope.tests.public_files import DATA
+from roofscope.tests.trace_events import read_events, slice_
 
 DEVICE = {"pid": 0, "tid": 7, "ph": "X"}
 
@@ -121,3 +124,27 @@ def test_recorded_traces_of_a_transformer_block(name: str, kernels: int, work: i
     [gpu] = found.gpus
     assert gpu.busy_s == pytest.approx(sum(row.total_s for row in found.kernels), rel=1e-9)  # of one stream
     assert [device.name for device in trace.devices] == ["NVIDIA H200"]
+
+
+def test_operators_have_their_own_and_whole_times_on_host_and_gpu() -> None:
+    """A launch is not its operator's own time, and a kernel belongs to all operators round its launch."""
+    ids = {"External id": 7}
+    said = {"correlation": 3, **ids}
+    trace = read_events(
+        slice_("step", 0, 100, cat="user_annotation"),
+        slice_("aten::linear", 10, 50),
+        slice_("aten::addmm", 20, 30, args=ids),
+        slice_("cudaLaunchKernel", 25, 10, cat="cuda_runtime", args=said),
+        slice_("k", 70, 8, cat="kernel", pid=0, tid=7, args={"device": 0, "stream": 7, **said}),
+        slice_("aten::to", 80, 4),
+        slice_("aten::to", 81, 2),
+    )
+    rows = {row.name: row for row in operator_averages(trace)}
+
+    def row(name: str, *us: float) -> tuple[Any, ...]:
+        return (name, 1, *(pytest.approx(each * 1e-6) for each in us))
+
+    assert msgspec.structs.astuple(rows["aten::addmm"]) == row("aten::addmm", 20, 30, 8, 8)
+    assert msgspec.structs.astuple(rows["aten::linear"]) == row("aten::linear", 20, 50, 0, 8)
+    assert msgspec.structs.astuple(rows["step"]) == row("step", 46, 100, 0, 8)
+    assert msgspec.structs.astuple(rows["aten::to"]) == row("aten::to", 4, 4, 0, 0)

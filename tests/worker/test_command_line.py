@@ -86,14 +86,21 @@ def test_a_trace_is_recorded_into_the_session_and_exported(tmp_path: Path) -> No
     keep_ceilings(tmp_path / "cache")
     out, trace = tmp_path / "a.roofscope", tmp_path / "trace.json"
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
-                "--size", "n=4096", "--out", out)  # fmt: skip
+                "--size", "n=4096", "--out", out, "--trace")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    traced = main(tmp_path, "trace", out, "gelu/eager", "--out", trace)
+    assert "2 traces recorded" in done.stdout
+    traced = main(tmp_path, "trace", out, "gelu/eager", "--stacks", "--memory", "--out", trace)
     assert traced.returncode == 0, traced.stdout + traced.stderr
     assert "aten::gelu" in traced.stdout
-    assert any("gelu" in event.get("name", "") for event in json.loads(trace.read_text())["traceEvents"])
-    [info] = load(out).traces
-    assert info.implementation.key == "gelu/eager"
+    events = json.loads(trace.read_text())["traceEvents"]
+    called = [event for event in events if event.get("name") == "aten::gelu"]
+    assert len(called) == 5, "the calls that warm up do not count"
+    assert called[0]["args"]["Input Dims"][0] == [4096]
+    assert sum(event.get("name") == "gelu/eager fp32 n=4096" for event in events) == 5
+    assert any(event.get("cat") == "python_function" for event in events)
+    assert any(event.get("name") == "[memory]" for event in events)
+    keys = ["gelu/eager", "gelu/eager_formula", "gelu/eager"]
+    assert [info.implementation.key for info in load(out).traces] == keys
     refused = main(tmp_path, "trace", out, "gelu/triton")
     assert refused.returncode == 2
     assert "did you mean" in refused.stderr or "choose from" in refused.stderr

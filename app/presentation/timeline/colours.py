@@ -2,6 +2,7 @@
 
 import colorsys
 import zlib
+from functools import lru_cache
 
 from roofscope.app.presentation.tokens import Theme
 from roofscope.profiling.traces.columns import Category
@@ -15,11 +16,17 @@ _LIGHT, _DARK = 0.78, 0.34  # lightness behind dark text and behind light text: 
 
 def fill(theme: Theme, category: int, name: str) -> str:
     """As ``#rrggbb``; the theme's text can be read on it."""
-    lightness = _DARK if theme.is_dark else _LIGHT
+    hue = zlib.crc32(name.encode("utf-8", "replace")) % len(_HUES)
+    return _of_hue(theme, Category(category), hue)
+
+
+@lru_cache(maxsize=1024)
+def _of_hue(theme: Theme, category: Category, place: int) -> str:
+    """Kept, because a frame may show thousands of names for the first time."""
+    lightness, hue = _DARK if theme.is_dark else _LIGHT, _HUES[place]
     if category in _GREY:
         return _hex(0.0, lightness - 0.04 if theme.is_dark else lightness + 0.08, 0.0)
-    hue = _HUES[zlib.crc32(name.encode("utf-8", "replace")) % len(_HUES)]
-    saturation = _SATURATION.get(Category(category), _KERNEL_SATURATION)
+    saturation = _SATURATION.get(category, _KERNEL_SATURATION)
     if theme.is_dark:
         lightness -= 0.10 * _brightness(hue)
     return _hex(hue, lightness, saturation)

@@ -39,15 +39,13 @@ def seen(level: Level, shift: float, view: Viewport, width: int) -> Seen:
 def _split(level: Level, edges: NDArray[np.float64], places: tuple[Whole, Whole], pixel: float) -> Seen:
     first, behind = places
     held = np.flatnonzero(behind > first)
-    candidates = np.unique(first[held])  # a slice of two pixels lies over the edge of a column
-    lengths = level.end[candidates] - level.start[candidates]
-    box = candidates[lengths >= _WIDE * pixel]
-    narrow = np.zeros(len(first), bool)
-    narrow[held] = True
-    is_wide = np.isin(first, box)
+    candidates = first[held]  # in order; a slice of two pixels lies over the edge of a column
+    is_wide = level.end[candidates] - level.start[candidates] >= _WIDE * pixel
+    is_new = np.ones(len(candidates), bool)
+    is_new[1:] = candidates[1:] != candidates[:-1]
+    box = candidates[is_wide & is_new]
     # A column that begins inside a box has that box; what is narrow and follows in it is below one pixel.
-    narrow &= ~is_wide
-    column_x = np.flatnonzero(narrow)
+    column_x = held[~is_wide]
     column = first[column_x]
     left, right = edges[column_x], edges[column_x + 1]
     covered = level.covered[behind[column_x]] - level.covered[column]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from roofscope.app.presentation.timeline.hits import Chosen, Hits, hits_of
 from roofscope.app.presentation.timeline.levels import Level
 from roofscope.app.presentation.timeline.links import parent_of, sources_of, targets_of
+from roofscope.app.presentation.timeline.moments import ShownMoment
 from roofscope.app.presentation.timeline.rows import Arrangement, Row, Track, first_arrangement, rows_of
 from roofscope.app.presentation.timeline.viewport import Viewport, fitted
 from roofscope.profiling.traces.columns import NONE, Category
@@ -37,6 +38,7 @@ class Timeline:
         self._sources: tuple[Chosen, ...] = ()  # of the chosen slice: each frame draws their arrows
         self._targets: tuple[Chosen, ...] = ()
         self.hits = Hits()
+        self.moments: tuple[ShownMoment, ...] = ()  # marks of the first track
         self._arrangement = first_arrangement(self.tracks)
         self.rows: tuple[Row, ...] = rows_of(self.tracks, self._arrangement)
 
@@ -97,6 +99,12 @@ class Timeline:
             self.view = Viewport(middle - self.view.span / 2, self.view.span).within(*self.bounds)
         self._open_row_of(chosen)
         self.choose(chosen)
+
+    def mark(self, moments: tuple[ShownMoment, ...]) -> None:
+        """Show these marks from now on."""
+        if moments != self.moments:
+            self.moments = moments
+            self._changed()
 
     def fit(self) -> None:
         """The chosen slice or area; all of it where nothing is chosen or it fills the view already."""

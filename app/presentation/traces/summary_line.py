@@ -10,7 +10,8 @@ def summary_line(trace: Trace, totals: TraceTotals) -> str:
     if not totals.gpus:
         return f"{events}, no work of a GPU; operators by their own time"
     runs = sum(row.count for row in totals.kernels)
-    return f"{events}, {count_text(runs)} kernels and copies. {' '.join(map(gpu_text, totals.gpus))}"
+    ran = "1 kernel or copy" if runs == 1 else f"{count_text(runs)} kernels and copies"
+    return f"{events}, {ran}. {' '.join(map(gpu_text, totals.gpus))}"
 
 
 def gpu_text(gpu: GpuTime) -> str:

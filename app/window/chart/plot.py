@@ -169,6 +169,10 @@ class RooflinePlot(pg.PlotWidget):
         super().mouseDoubleClickEvent(ev)
         self.double_clicked.emit(self.point_at(ev.position()))
 
+    def point_out(self, point: ChartPoint | None) -> None:
+        """As if the pointer lay on it, until it lies on another one."""
+        self._front.set_hovered(point)
+
     def _pixel(self, position: QPointF) -> QPointF:
         return self._box.mapFromScene(self.mapToScene(position.toPoint()))
 

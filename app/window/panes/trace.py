@@ -1,36 +1,35 @@
 """The profiler trace of the selected point, or of a file: its timeline, its kernels, and the file itself."""
 
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.export import TRACE_SUFFIXES
-from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.timeline.source import TraceSource
 from roofscope.app.presentation.timeline.stacked import Stack, stacked
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.traces.ceilings import own_ceilings
 from roofscope.app.presentation.traces.health import health_text
+from roofscope.app.presentation.traces.roofline_scene import traced_roofline
 from roofscope.app.presentation.traces.summary_line import summary_line
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
+from roofscope.app.window.timeline.marking import TraceMarking
 from roofscope.app.window.timeline.panel import TimelinePanel
+from roofscope.app.window.timeline.record_options import RecordOptions
+from roofscope.app.window.timeline.roofline_view import TraceRooflineView
 from roofscope.app.window.timeline.stacking import StackButton
+from roofscope.app.window.timeline.trace_files import TraceFiles
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder, push_button
-from roofscope.profiling.results.chrome_trace import TraceError
+from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
+from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.results.session import TraceInfo
-from roofscope.profiling.results.session_reader import SessionError
-
-if TYPE_CHECKING:
-    from roofscope.app.presentation.perfetto.server import PerfettoPage
-
-_FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"
+from roofscope.profiling.traces.columns import Trace
 
 
 class TracePane(QWidget):
@@ -58,7 +57,7 @@ class TracePane(QWidget):
         self._file: TraceSource | None = None  # shown until a point with a trace is selected
         self._files: tuple[TraceSource, ...] = ()  # that were opened, the newest last
         self._loading = TraceLoading(background, self)
-        self._line = ElidedLabel("muted")
+        self.line = ElidedLabel("muted")
         self.panel = TimelinePanel(theme)
         self.view = self.panel.side.kernels
         self.stack_button = StackButton()
@@ -66,32 +65,40 @@ class TracePane(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.panel)
+        self.views = Segments(
+            ("Timeline", "What ran when"),
+            ("Roofline", "What the operators of the trace reached, and under which roof"),
+        )
+        self.roofline = TraceRooflineView(theme)
+        self._stack.addWidget(self.roofline)
+        self._judged: Trace | None = None  # whose roofline is shown, or being made
         self._record_button = action_button(record)
-        self._export_button = push_button(
-            "Export trace...",
-            "Write the trace as Chrome JSON, for Perfetto or chrome://tracing",
-            "Export trace",
-        )
-        self._export_button.clicked.connect(self._ask_where)
-        self.perfetto_button = push_button(
-            "Open in Perfetto...",
-            "Open a page of this machine in your browser, whose button hands the trace to Perfetto",
-            "Open the trace in Perfetto",
-        )
-        self.perfetto_button.clicked.connect(self._open_in_perfetto)
-        self._page: PerfettoPage | None = None
+        self.record_options = RecordOptions()
+        self.marking = TraceMarking(model, self.panel.canvas)
+        self.marking.refused.connect(self.failed)
+        self.files = TraceFiles(background)
+        self.files.failed.connect(self.failed)
+        self.files.exported.connect(self.exported)
         self._arrange()
         self._loading.came.connect(self._came)
         self._loading.progressed.connect(self._progressed, Qt.ConnectionType.QueuedConnection)
         self.stack_button.changed.connect(self._load)
+        self.views.chosen.connect(self._turn)
+        self.roofline.operator_chosen.connect(self._find)
         selection.changed.connect(self._selected)
         model.trace_added.connect(self._refresh)
         model.replaced.connect(self._refresh)
         record.changed.connect(self._refresh)  # which says why, where none can be recorded
         self._refresh()
 
+    @property
+    def empty_text(self) -> str:
+        """What stands where no trace is shown: what to do, or why it cannot be read."""
+        return self._empty.text() if self._stack.currentWidget() is self._empty else ""
+
     def set_theme(self, theme: Theme) -> None:
         self.panel.set_theme(theme)
+        self.roofline.set_theme(theme)
 
     def open_file(self, path: Path) -> None:
         """Show a trace from anywhere: `.json`, `.json.gz` or `.zip`."""
@@ -100,53 +107,20 @@ class TracePane(QWidget):
         self._files = (*(one for one in self._files if one != self._file), self._file)
         self._refresh()
 
-    def export(self, path: Path) -> None:
-        """Write the shown trace; packed when the name ends in ``.gz``."""
-        if self._source is None:
-            return
-        if why := why_misnamed(path, TRACE_SUFFIXES):
-            self.failed.emit(why)
-            return
-        try:
-            is_packed = path.suffix.lower() == ".gz"
-            content = self._source.packed() if is_packed else self._source.json_text()
-            write_file(path, content, may_wait=False)
-        except OSError as error:
-            self.failed.emit(f"The trace {why_unwritable(path, error)}")
-            return
-        except (SessionError, TraceError) as error:
-            self.failed.emit(f"The trace cannot be written to {path}: {error}")
-            return
-        self.exported.emit(f"Trace written to {path}")
-
-    def _open_in_perfetto(self) -> None:
-        """The page reads the trace when it is clicked there; one page at a time is enough."""
-        from roofscope.app.presentation.perfetto.server import PerfettoPage  # a web server and jinja2
-
-        if self._source is None:
-            return
-        if self._page is not None:
-            self._background.ask(self._page.close, lambda _: None)
-        try:
-            self._page = PerfettoPage(self._source.packed, self._source.title)
-        except OSError as error:
-            self.failed.emit(f"The page for Perfetto cannot be served: {error.strerror or error}.")
-            return
-        QDesktopServices.openUrl(QUrl(self._page.url))
-
     def _arrange(self) -> None:
         bar = QHBoxLayout()
         bar.setSpacing(8)
+        bar.addWidget(self.views)
         bar.addWidget(self.panel.search, 1)
         bar.addWidget(self.panel.hit_text)
         bar.addStretch(1)
-        for button in (self.stack_button, self._record_button, self.perfetto_button, self._export_button):
+        for button in (self.stack_button, self._record_button, self.record_options, self.files):
             bar.addWidget(button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
         layout.setSpacing(4)
         layout.addLayout(bar)
-        layout.addWidget(self._line)
+        layout.addWidget(self.line)
         layout.addWidget(self._stack, 1)
 
     def _selected(self) -> None:
@@ -164,12 +138,12 @@ class TracePane(QWidget):
         own = self._stored(trace) if trace else None
         source = self._file or own
         self._record_button.setEnabled(self._record.isEnabled())
+        self.record_options.setEnabled(self._record.isEnabled())
         self.stack_button.offer(source, (*map(self._stored, self._model.session.traces), *self._files))
         if source is not None and source == self._source:
             return
         self._source = source
-        self._export_button.setEnabled(source is not None)
-        self.perfetto_button.setEnabled(source is not None)
+        self.files.set_source(source)
         self._load()
         if source is not None:
             return
@@ -231,23 +205,47 @@ class TracePane(QWidget):
             source for source in self._sources() if isinstance(self._loading.get(source), LoadedTrace)
         ):
             return  # something else is wanted meanwhile
-        self.panel.show_stack(stack, first.totals.kernels or first.operators)
+        self.panel.show_stack(stack, first.totals.kernels or first.operators, first.averages)
+        self._mark()
         line = summary_line(first.track.trace, first.totals)
         badge = health_text(first.track.trace.health)
-        self._line.set_text(f"{first.source.title}: {badge} {line}", "warning" if badge else "muted")
-        self._stack.setCurrentWidget(self.panel)
+        self.files.set_trace(first.track.trace)
+        self.line.set_text(f"{first.source.title}: {badge} {line}", "warning" if badge else "muted")
+        self._turn()
+
+    def _mark(self) -> None:
+        """Show the marks of the point whose trace is shown, if it is one's."""
+        number = self._selection.number
+        point = self._model.point(number) if number is not None and self._file is None else None
+        self.marking.follow(point, self._model.trace_of(point) if point else None)
+
+    def _turn(self) -> None:
+        """To the timeline or the roofline, which takes seconds for a large trace: made when it is wanted."""
+        loaded = self._loading.get(self._source) if self._source else None
+        if not isinstance(loaded, LoadedTrace):
+            return
+        is_timeline = self.views.index == 0
+        self.panel.search.setEnabled(is_timeline)
+        self._stack.setCurrentWidget(self.panel if is_timeline else self.roofline)
+        trace = loaded.track.trace
+        if not is_timeline and self._judged is not trace:
+            self._judged = trace
+            self.roofline.show_roofline(None)
+            session = copy(self._model.session)
+            self._background.ask(
+                lambda: traced_roofline(trace, own_ceilings(session, trace)),
+                lambda found: self.roofline.show_roofline(found) if self._judged is trace else None,
+            )
+
+    def _find(self, operator: str) -> None:
+        """The operator in the timeline."""
+        self.views.choose(0)
+        self._turn()
+        self.panel.find_text(operator)
 
     def _say(self, line: str, empty: str) -> None:
-        self._line.set_text(line, "muted")
+        self.line.set_text(line, "muted")
         self._empty.setText(empty)
-
-    def _ask_where(self) -> None:
-        dialog = QFileDialog(self, "Export trace", "", _FILTER)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("json")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda name: self.export(Path(name)))
-        dialog.open()
 
 
 def trace_title(trace: TraceInfo) -> str:

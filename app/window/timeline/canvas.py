@@ -18,14 +18,17 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from roofscope.app.presentation.formatting import time_text
 from roofscope.app.presentation.timeline.hits import Chosen
+from roofscope.app.presentation.timeline.moments import moment_near
 from roofscope.app.presentation.timeline.placing import Placed, placed, row_at, strip_of
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.timeline.geometry import heights_of, plot_of
 from roofscope.app.window.timeline.gutter import GutterPainter, menu_of
 from roofscope.app.window.timeline.keys import is_ours, obey
+from roofscope.app.window.timeline.moments import paint_moments
 from roofscope.app.window.timeline.painting import TimelinePainter
 from roofscope.app.window.widgets.labels import tip_text
+from roofscope.profiling.results.marks import Moment
 from roofscope.profiling.traces.columns import NONE
 
 _DRAG = 4.0  # pixels before a press is a drag
@@ -38,6 +41,8 @@ class TimelineCanvas(QWidget):
     changed = Signal()
     searched = Signal()  # the user asks for the search field
     stepped = Signal(int)  # to the next hit, or the one before
+    mark_wanted = Signal(float)  # at a time of the timeline
+    mark_dropped = Signal(object)  # Moment
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,6 +102,12 @@ class TimelineCanvas(QWidget):
     def step(self, by: int) -> None:
         self.stepped.emit(by)
 
+    def ask_mark(self) -> None:
+        """Where the chosen slice begins, else under the pointer, else in the middle."""
+        timeline, place = self.timeline, QPointF(self.mapFromGlobal(self.cursor().pos()))
+        time = self._time_at(place.x()) if self.underMouse() else timeline.view.begin + timeline.view.span / 2
+        self.mark_wanted.emit(timeline.span_of(timeline.chosen)[0] if timeline.chosen else time)
+
     def bring_chosen(self) -> None:
         """Scroll to the row of the chosen slice."""
         chosen = self.timeline.chosen
@@ -126,6 +137,8 @@ class TimelineCanvas(QWidget):
         self._painter.ruler(painter, self.timeline, plot)
         self._painter.rows(painter, self.timeline, rows, plot)
         self._painter.area(painter, self.timeline, rows, plot)
+        flags = self._painter.flags(self.timeline, plot)
+        paint_moments(painter, flags, plot, self._theme, self._metrics.ascent() + 2)
         self._gutter.paint(painter, rows, plot)
         self._painter.arrows(painter, self.timeline, rows, plot)
         if self.hasFocus():
@@ -209,7 +222,21 @@ class TimelineCanvas(QWidget):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         row = self._row_under(QPointF(event.pos()))
         menu: QMenu = menu_of(self, self.timeline, row.row if row else None)
+        self._offer_mark(menu, event.pos().x())
         menu.popup(event.globalPos())
+
+    def _offer_mark(self, menu: QMenu, x: float) -> None:
+        if x < self.plot.left() or not self.timeline.tracks:
+            return
+        near = self._moment_near(x)
+        if near is not None:
+            menu.addAction("Remove mark").triggered.connect(lambda: self.mark_dropped.emit(near))
+        time = self._time_at(x)
+        menu.addAction("Mark this time...").triggered.connect(lambda: self.mark_wanted.emit(time))
+
+    def _moment_near(self, x: float) -> Moment | None:
+        plot = self.plot
+        return moment_near(self.timeline.moments, self.timeline.view, plot.width(), x - plot.left())
 
     def choose_row_area(self, row: Placed) -> None:
         """All that is seen of a row."""
@@ -240,6 +267,8 @@ class TimelineCanvas(QWidget):
         row, text = self._row_under(place), ""
         if place.x() < self.plot.left():
             text = row.row.title if row else ""
+        elif marked := self._moment_near(place.x()):
+            text = marked.note or "A mark of yours"
         elif found := self.slice_at(place):
             begin, end = self.timeline.span_of(found)
             name = self.timeline.tracks[found.track].trace.name_of(found.slice)

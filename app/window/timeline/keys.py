@@ -13,7 +13,7 @@ _ZOOM = {Key.Key_W: 0.7, Key.Key_S: 1 / 0.7, Key.Key_Plus: 0.7, Key.Key_Minus: 1
 _PAN = {Key.Key_A: -0.15, Key.Key_D: 0.15}
 _STEP = {Key.Key_Comma: -1, Key.Key_Period: 1, Key.Key_Left: -1, Key.Key_Right: 1}
 _OTHER = (
-    Key.Key_F, Key.Key_Up, Key.Key_Down, Key.Key_Home, Key.Key_Escape, Key.Key_Slash, Key.Key_N,
+    Key.Key_F, Key.Key_Up, Key.Key_Down, Key.Key_Home, Key.Key_Escape, Key.Key_Slash, Key.Key_N, Key.Key_M,
     Key.Key_BracketLeft, Key.Key_BracketRight, Key.Key_PageUp, Key.Key_PageDown,
 )  # fmt: skip
 _OURS = frozenset((*_ZOOM, *_PAN, *_STEP, *_OTHER))
@@ -27,6 +27,7 @@ KEYS = (
     ("Up, Down", "the slice round it, the first one in it"),
     ("[ and ]", "what launched it, what it launched"),
     ("/, N", "search, the next hit; Shift+N the one before"),
+    ("M", "mark the time of the chosen slice, kept in the session"),
     ("Esc", "choose nothing"),
 )
 
@@ -43,6 +44,7 @@ class Canvas(Protocol):
     def scroll_to(self, top: float) -> None: ...
     def bring_chosen(self) -> None: ...
     def ask_search(self) -> None: ...
+    def ask_mark(self) -> None: ...
     def step(self, by: int) -> None: ...
 
 
@@ -91,6 +93,8 @@ def _others(event: QKeyEvent, canvas: Canvas, key: Key) -> None:
             canvas.scroll_to(canvas.scrolled + by)
         case Key.Key_Slash:
             canvas.ask_search()
+        case Key.Key_M:
+            canvas.ask_mark()
         case Key.Key_N:
             canvas.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         case _:

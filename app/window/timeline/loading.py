@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
@@ -11,12 +12,16 @@ from roofscope.app.presentation.timeline.source import TraceSource, read_or_say
 from roofscope.app.window.background import Background
 from roofscope.profiling.traces.totals import KernelRow, TraceTotals
 
+if TYPE_CHECKING:
+    from roofscope.profiling.traces.averages import OperatorRow
+
 
 class LoadedTrace(Struct, frozen=True, eq=False):
     source: TraceSource
     track: Track
     totals: TraceTotals
     operators: tuple[KernelRow, ...]  # of a trace without work of a GPU
+    averages: "tuple[OperatorRow, ...]"
 
 
 class _NotWanted(Exception):
@@ -63,12 +68,14 @@ class TraceLoading(QObject):
                 return source, None
             if isinstance(found, str):
                 return source, found
-            from roofscope.profiling.traces.operators import operator_rows  # not at the start
+            from roofscope.profiling.traces.averages import operator_averages  # not at the start
+            from roofscope.profiling.traces.operators import operator_rows
             from roofscope.profiling.traces.summary import totals_of
 
             totals = totals_of(found)
             operators = () if totals.kernels else operator_rows(found)
-            return source, LoadedTrace(source, track_of(found, source.title), totals, operators)
+            averages, track = operator_averages(found), track_of(found, source.title)
+            return source, LoadedTrace(source, track, totals, operators, averages)
 
         return question
 

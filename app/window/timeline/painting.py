@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
@@ -11,11 +12,13 @@ from roofscope.app.presentation.timeline.colours import fill
 from roofscope.app.presentation.timeline.hits import Chosen
 from roofscope.app.presentation.timeline.levels import Level
 from roofscope.app.presentation.timeline.placing import Placed, strip_of
+from roofscope.app.presentation.timeline.rows import Track
 from roofscope.app.presentation.timeline.seen import Seen, seen
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.timeline.viewport import ticks
 from roofscope.app.presentation.tokens import Theme
-from roofscope.profiling.traces.columns import NONE
+from roofscope.app.window.timeline.moments import flags_of
+from roofscope.profiling.traces.columns import NONE, Category, Indices
 
 _INSIDE = 3.0  # pixels between the edge of a box and its text
 _LEAST_TEXT = 24.0  # pixels of a box that has room for some letters
@@ -32,7 +35,10 @@ class TimelinePainter:
         self._theme = theme
         self._metrics = metrics
         self._letter = metrics.averageCharWidth()
-        self._colours: dict[tuple[int, str], QColor] = {}
+        self._timeline: Timeline | None = None  # whose colours are kept
+        self._colours: dict[
+            int, NDArray[np.uint32]
+        ] = {}  # of a track's names and categories; 0 is not yet found
         self._widths: dict[str, float] = {}
 
     def rows(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
@@ -71,16 +77,20 @@ class TimelinePainter:
     def ruler(self, painter: QPainter, timeline: Timeline, plot: QRectF) -> None:
         theme = self._theme
         painter.fillRect(QRectF(0, 0, plot.right(), plot.top()), QColor(theme.surface))
-        taken = self._area_label(timeline, plot)
+        taken = [self._area_label(timeline, plot), *(flag for flag, _ in self.flags(timeline, plot))]
         for time, text in ticks(timeline.view, max(1, int(plot.width() / _TICK_APART))):
             x = plot.left() + timeline.view.x_of(time, plot.width())
             painter.setPen(QColor(theme.grid))
             painter.drawLine(QPointF(x, plot.top() - 4), QPointF(x, plot.bottom()))
             width = self._metrics.horizontalAdvance(text)
             left = min(max(x - width / 2, plot.left()), plot.right() - width - 2)
-            if not taken.intersects(QRectF(left, 0, width, plot.top())):
+            box = QRectF(left, 0, width, plot.top())
+            if not any(map(box.intersects, taken)):
                 painter.setPen(QColor(theme.text_muted))
                 painter.drawText(QPointF(left, self._metrics.ascent() + 2), text)
+
+    def flags(self, timeline: Timeline, plot: QRectF) -> list[tuple[QRectF, str]]:
+        return flags_of(timeline.moments, timeline.view, plot, self._metrics)
 
     def area(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
         if timeline.area is None:
@@ -114,57 +124,70 @@ class TimelinePainter:
         return QRectF(min(max(left, plot.left()), plot.right() - width), 0, width, plot.top())
 
     def _level(self, painter: QPainter, timeline: Timeline, row: Placed, level: Level, strip: QRectF) -> None:
-        track = timeline.tracks[row.row.track]
-        found = seen(level, track.shift, timeline.view, max(1, int(strip.width())))
-        self._columns(painter, timeline, row, level, found, strip)
-        chosen = timeline.chosen if timeline.chosen and timeline.chosen.track == row.row.track else None
-        for left, right, place in zip(
-            found.left.tolist(), found.right.tolist(), found.box.tolist(), strict=True
-        ):
-            slice_ = int(level.index[place])
-            box = QRectF(max(left, -1.0), strip.top(), 0, strip.height())
-            box.setRight(min(max(right - 1.0, left + 1.0), strip.width() + 1.0))
-            name, colour = self._look(timeline, row.row.track, slice_)
-            painter.fillRect(box, colour)
-            if chosen and chosen.slice == slice_:
-                painter.setPen(QPen(QColor(self._theme.accent), 2))
-                painter.drawRect(box.adjusted(1, 1, -1, -1))
-            if box.width() >= _LEAST_TEXT:
-                text = (
-                    time_text(int(level.end[place] - level.start[place]) * 1e-9) if slice_ == NONE else name
-                )
-                self._text(painter, text, box, colour)
+        """All without room for a name is one line of pixels, stretched to the level's height."""
+        track = row.row.track
+        found = seen(level, timeline.tracks[track].shift, timeline.view, max(1, int(strip.width())))
+        left = np.maximum(found.left, -1.0)
+        right = np.minimum(np.maximum(found.right - 1.0, left + 1.0), strip.width() + 1.0)
+        has_text = right - left >= _LEAST_TEXT
+        line = np.zeros(max(1, int(strip.width())), np.uint32)
+        self._draw_columns(line, timeline, track, level, found)
+        colours = self._colours_of(timeline, track, level.index[found.box])
+        _draw_boxes(line, left[~has_text], right[~has_text], colours[~has_text])
+        if line.any():
+            image = QImage(line.tobytes(), len(line), 1, 4 * len(line), QImage.Format.Format_ARGB32)
+            painter.drawImage(QRectF(0, strip.top(), len(line), strip.height()), image)
+        edges = zip(left[has_text].tolist(), right[has_text].tolist(), strict=True)
+        wide = zip(found.box[has_text].tolist(), colours[has_text].tolist(), strict=True)
+        for (begin, end), (place, colour) in zip(edges, wide, strict=True):
+            box = QRectF(begin, strip.top(), end - begin, strip.height())
+            self._box(painter, _text_of(timeline.tracks[track], level, place), box, QColor.fromRgba(colour))
+        self._frame_chosen(painter, timeline, track, level, found, strip)
 
-    def _columns(
-        self, painter: QPainter, timeline: Timeline, row: Placed, level: Level, found: Seen, strip: QRectF
+    def _box(self, painter: QPainter, text: str, box: QRectF, colour: QColor) -> None:
+        painter.fillRect(box, colour)
+        self._text(painter, text, box, colour)
+
+    def _frame_chosen(
+        self, painter: QPainter, timeline: Timeline, track: int, level: Level, found: Seen, strip: QRectF
     ) -> None:
-        """One line of pixels for the whole level, stretched to its height."""
-        if not len(found.column_x):
+        chosen = timeline.chosen
+        if chosen is None or chosen.track != track:
             return
-        line = np.zeros(int(strip.width()), np.uint32)
-        rgb = [
-            self._look(timeline, row.row.track, slice_)[1].rgba()
-            for slice_ in level.index[found.column].tolist()
-        ]
-        colours = np.array(rgb, np.uint32)
+        for at in np.flatnonzero(level.index[found.box] == chosen.slice).tolist():
+            left, right = max(float(found.left[at]), -1.0), min(float(found.right[at]), strip.width() + 2.0)
+            box = QRectF(left, strip.top(), max(right - 1.0 - left, 1.0), strip.height())
+            painter.setPen(QPen(QColor(self._theme.accent), 2))
+            painter.drawRect(box.adjusted(1, 1, -1, -1))
+
+    def _draw_columns(
+        self, line: NDArray[np.uint32], timeline: Timeline, track: int, level: Level, found: Seen
+    ) -> None:
+        colours = self._colours_of(timeline, track, level.index[found.column])
         alpha = (found.strength * (colours >> 24)).astype(np.uint32)
         line[found.column_x] = (colours & 0xFFFFFF) | (alpha << 24)
-        image = QImage(line.tobytes(), len(line), 1, 4 * len(line), QImage.Format.Format_ARGB32)
-        painter.drawImage(QRectF(0, strip.top(), len(line), strip.height()), image)
 
-    def _look(self, timeline: Timeline, track: int, slice_: int) -> tuple[str, QColor]:
-        if slice_ == NONE:
-            return "idle", QColor(self._theme.grid_major)
-        trace = timeline.tracks[track].trace
-        number = int(trace.slices.name[slice_])
-        name, category = timeline.tracks[track].labels[number], int(trace.slices.category[slice_])
-        colour = self._colours.get((category, name))
-        if colour is None:
-            colour = self._colours[category, name] = QColor(fill(self._theme, category, name))
-        if timeline.hits.is_meant and not timeline.hits.is_meant[track][number]:
-            colour = QColor(colour)
-            colour.setAlpha(_FAINT)
-        return name, colour
+    def _colours_of(self, timeline: Timeline, track: int, slices: Indices) -> NDArray[np.uint32]:
+        """ARGB of each slice, or of a gap for NONE; those of a name are found when it is first seen."""
+        shown = timeline.tracks[track]
+        if timeline is not self._timeline:
+            self._timeline, self._colours = timeline, {}
+        if (table := self._colours.get(track)) is None:
+            table = self._colours[track] = np.zeros((len(shown.labels), len(Category)), np.uint32)
+        is_gap = slices == NONE
+        names, categories = shown.trace.slices.name[slices], shown.trace.slices.category[slices]
+        found = table[names, categories]
+        if (is_unknown := (found == 0) & ~is_gap).any():
+            pairs = zip(names[is_unknown].tolist(), categories[is_unknown].tolist(), strict=True)
+            for name, category in set(pairs):
+                table[name, category] = QColor(
+                    fill(self._theme, Category(category), shown.labels[name])
+                ).rgba()
+            found = table[names, categories]
+        if timeline.hits.is_meant:
+            is_faint = ~timeline.hits.is_meant[track][names]
+            found = np.where(is_faint, found & 0xFFFFFF | _FAINT << 24, found)
+        return np.where(is_gap, QColor(self._theme.grid_major).rgba(), found).astype(np.uint32)
 
     def _text(self, painter: QPainter, name: str, box: QRectF, colour: QColor) -> None:
         room = box.width() - 2 * _INSIDE
@@ -180,6 +203,28 @@ class TimelinePainter:
         painter.setPen(QColor(self._theme.text_muted if colour.alpha() == _FAINT else self._theme.text))
         base = box.top() + (box.height() + self._metrics.ascent() - self._metrics.descent()) / 2
         painter.drawText(QPointF(box.left() + _INSIDE, base), text)
+
+
+def _text_of(track: Track, level: Level, place: int) -> str:
+    """Of a slice its name, of a gap its length."""
+    if (slice_ := int(level.index[place])) == NONE:
+        return time_text(int(level.end[place] - level.start[place]) * 1e-9)
+    return track.labels[track.trace.slices.name[slice_]]
+
+
+def _draw_boxes(
+    line: NDArray[np.uint32],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    colours: NDArray[np.uint32],
+) -> None:
+    """Whole pixels of each box, at least one; boxes do not overlap."""
+    begin = np.floor(left + 0.5).astype(np.int64)
+    lengths = np.maximum(np.floor(right + 0.5).astype(np.int64) - begin, 1)
+    first = np.cumsum(lengths) - lengths
+    pixels = np.arange(lengths.sum()) + np.repeat(begin - first, lengths)
+    is_seen = (pixels >= 0) & (pixels < len(line))
+    line[pixels[is_seen]] = np.repeat(colours, lengths)[is_seen]
 
 
 def _length(area: Area) -> str:

@@ -1,6 +1,7 @@
 """Canvas, its scroll bar and search, and what is said of slices beside it."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollBar, QSplitter, QVBoxLayout, QWidget
@@ -18,6 +19,9 @@ from roofscope.app.window.timeline.side import AREA, SLICE, TraceSide
 from roofscope.app.window.widgets.labels import label, tip_text
 from roofscope.profiling.traces.columns import NONE
 from roofscope.profiling.traces.totals import KernelRow
+
+if TYPE_CHECKING:
+    from roofscope.profiling.traces.averages import OperatorRow
 
 _TYPING_MS = 150  # after the last letter of a search
 _AREA_MS = 120  # a drag asks for its sums when it rests
@@ -51,14 +55,17 @@ class TimelinePanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self.canvas.set_theme(theme)
 
-    def show_stack(self, stack: Stack, kernels: Sequence[KernelRow]) -> None:
-        """The first track's kernels; no tracks show nothing."""
+    def show_stack(
+        self, stack: Stack, kernels: Sequence[KernelRow], operators: "Sequence[OperatorRow]" = ()
+    ) -> None:
+        """The first track's kernels and operators; no tracks show nothing."""
         self._chosen = self._area = None
         self.search.clear()
         self.hit_text.clear()
         self._search_timer.stop()
         self.canvas.show_timeline(Timeline(stack.tracks, self.canvas.follow))
         self.side.show_kernels(kernels)
+        self.side.show_operators(operators)
         self.side.show_facts((), has_source=False, has_target=False)
         self.side.show_area(())
         self.side.show_stack(stack)

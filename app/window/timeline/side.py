@@ -1,6 +1,7 @@
 """Beside the canvas: the chosen slice, what lies in the chosen area, and all kernels of the trace."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
@@ -18,6 +19,7 @@ from roofscope.app.presentation.fact import Fact
 from roofscope.app.presentation.formatting import count_text, time_text
 from roofscope.app.presentation.timeline.areas import AreaRow
 from roofscope.app.presentation.timeline.stacked import Stack
+from roofscope.app.presentation.traces.operator_cells import OPERATOR_HEADERS, operator_cells
 from roofscope.app.window.tables.trace_table import TraceTable
 from roofscope.app.window.widgets.figure_list import as_figure_list
 from roofscope.app.window.widgets.labels import label, placeholder, push_button, tip_text
@@ -25,7 +27,10 @@ from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.traces.totals import KernelRow
 
-SLICE, AREA, KERNELS, COMPARED = range(4)
+if TYPE_CHECKING:
+    from roofscope.profiling.traces.averages import OperatorRow
+
+SLICE, AREA, KERNELS, OPERATORS, COMPARED = range(5)
 _AREA_TITLES = ("Name", "Count", "Sum", "Mean", "Median", "95 %")
 _NAME_LETTERS = 24  # of a kernel, before the user makes its column wider
 _MOST_ROWS = 2000  # of an area: nobody reads more, and each is an item
@@ -44,11 +49,16 @@ class TraceSide(QWidget):
             ("Slice", "What is known of the chosen slice"),
             ("Area", "What lies in the area that you drag over"),
             ("Kernels", "All kernels of the trace, the busiest first"),
+            ("Operators", "What the host's operators took there and on the GPU"),
             ("Compare", "Each kernel in the traces that are stacked"),
         )
         self.segments.button(COMPARED).hide()
         self.facts = _facts_tree()
         self.area = _area_tree()
+        self.operators = QTreeWidget()
+        as_figure_list(self.operators, "Operators of the trace", OPERATOR_HEADERS)
+        _limit_names(self.operators.header())
+        self.operators.itemActivated.connect(lambda item: self.kernel_chosen.emit(item.text(0)))
         self.compared = QTreeWidget()
         self.compared.setAccessibleName("Kernels of the stacked traces")
         self.compared.setRootIsDecorated(False)
@@ -93,6 +103,11 @@ class TraceSide(QWidget):
 
     def show_kernels(self, rows: Sequence[KernelRow]) -> None:
         self.table.show_rows(rows)
+
+    def show_operators(self, rows: "Sequence[OperatorRow]") -> None:
+        self.operators.clear()
+        for row in rows[:_MOST_ROWS]:
+            self.operators.addTopLevelItem(_figures(*operator_cells(row)))
 
     def show_stack(self, stack: Stack) -> None:
         """What tells the stacked traces apart; nothing where there is one."""
@@ -142,7 +157,7 @@ class TraceSide(QWidget):
         below.setContentsMargins(0, 0, 0, 0)
         below.addWidget(self.sentences)
         below.addWidget(self.compared, 1)
-        for page in (self._slice_page, self._area_page, self.kernels, compared):
+        for page in (self._slice_page, self._area_page, self.kernels, self.operators, compared):
             self._pages.addWidget(page)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 0, 0, 0)

@@ -202,11 +202,11 @@ class Host:
             case Reveal(number=number):
                 code = self._candidates[number].built.code
                 return Revealed(_without_exit(lambda: bounded(code(Budget()))))
-            case Record(number=number, group=group):
+            case Record(number=number, group=group, title=title, options=options):
                 call = self._candidates[number].built.call
                 for _ in range(_SETTLE_CALLS):
                     call(*self._sets[group][0])
-                return Contents(record_trace(call, self._sets[group]))
+                return Contents(record_trace(call, self._sets[group], title, options))
 
     def _begin(self, request: Begin) -> Answer:
         device = request.device

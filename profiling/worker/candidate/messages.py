@@ -11,6 +11,7 @@ from roofscope.profiling.analysis.causal import ClockBlock
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Implementation, Workload
+from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import (
     BuildInfo,
@@ -219,10 +220,12 @@ class Reveal(Struct, frozen=True, tag="reveal"):
 
 
 class Record(Struct, frozen=True, tag="record"):
-    """A profiler's trace of a few calls on a group."""
+    """A profiler's trace of a few calls on a group; each is a range of this name."""
 
     number: int
     group: str
+    title: str = ""
+    options: TraceOptions = TraceOptions()
 
 
 Request = (

@@ -17,6 +17,7 @@ from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.generated import bounded
 from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Skipped, Stage, Verification
 from roofscope.profiling.supervision.protocol import (
@@ -177,7 +178,7 @@ class JobExecutor:
             if examined.codes:
                 self._emit(CodeReady(self._job.id, implementation, bounded(examined.codes)))
 
-    def trace(self) -> None:
+    def trace(self, options: TraceOptions) -> None:
         """Record a trace of the job's one implementation. Raises what the build raises."""
         self._load_reference()
         implementation = self._job.implementations[0]
@@ -189,7 +190,9 @@ class JobExecutor:
             self._refresh(inputs.sets[0])
             inputs.send()
             self._start(Stage.CHECK, implementation)
-            trace = self._link.ask(Record(0, inputs.group), Contents).data
+            workload = self._job.workload
+            title = f"{implementation.key} {workload.dtype.label} {workload.size_label}"
+            trace = self._link.ask(Record(0, inputs.group, title, options), Contents).data
             self._emit(TraceReady(self._job.id, implementation, trace))
         except CandidateFailed as error:
             raise RuntimeError(str(error)) from None

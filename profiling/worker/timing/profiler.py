@@ -13,8 +13,9 @@ import torch
 from msgspec import Struct
 from torch._C._autograd import DeviceType
 from torch.autograd.profiler import profile as kineto_profile
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerActivity, profile, record_function
 
+from roofscope.profiling.planning.trace_options import TraceOptions, why_too_large
 from roofscope.profiling.results.outcome import Launch, Meanwhile, ProfiledKernel
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
@@ -177,19 +178,39 @@ def _chrome_json(recording: profile | kineto_profile) -> bytes:
         return path.read_bytes()
 
 
-def record_trace(call: Call, sets: list[InputSet]) -> bytes:
-    """A Chrome trace (JSON, gzipped) of a few calls."""
+def record_trace(
+    call: Call,
+    sets: list[InputSet],
+    title: str,
+    options: TraceOptions = TraceOptions(),  # noqa: B008 - frozen
+) -> bytes:
+    """A Chrome trace (JSON, gzipped) of a few calls, each in a range of this title.
+
+    The same calls go before it under a profiler whose events are dropped: its start, and CUPTI's, fall into
+    those. Raises ValueError where the trace is larger than what a session keeps.
+    """
 
     def run() -> None:
         for index in range(_TRACED_CALLS):
-            call(*sets[index % len(sets)])
+            with record_function(title):
+                call(*sets[index % len(sets)])
+        if on_gpu:
+            torch.cuda.synchronize()
 
     on_gpu = sets[0][0].is_cuda
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
     if on_gpu:
         torch.cuda.synchronize()
-    with profile(activities=activities) as recording:
+    with profile(activities=activities):
         run()
-        if on_gpu:
-            torch.cuda.synchronize()
-    return gzip.compress(_chrome_json(recording))
+    with profile(
+        activities=activities,
+        record_shapes=options.shapes,
+        with_stack=options.stacks,
+        profile_memory=options.memory,
+    ) as recording:
+        run()
+    content = _chrome_json(recording)
+    if why := why_too_large(len(content), options):
+        raise ValueError(why)
+    return gzip.compress(content)
