@@ -27,9 +27,10 @@ from roofscope.profiling.roofline.roofline import Bound, Source
 
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
+_LEAST_CHARACTERS = 8  # of a box: what it says of all is short enough for no dots
 _SPACING = 6
 _EDGE = 12
-_LEAST_HEADING = 90  # a device's name may end in dots before the bar takes a second row
+_LEAST_HEADING = 130  # only a long name of a device may end in dots before the bar takes a second row
 
 
 class _Layout(NamedTuple):
@@ -83,6 +84,8 @@ class ChartBar(QWidget):
             "Show only one kernel (double-click a point; with Ctrl one more; Esc undoes a step)",
         )
         self.dtypes = choice_box("Dtype shown", "Show only one dtype and the ceilings that bound it")
+        for box in (self.kernels, self.dtypes):
+            box.setMinimumContentsLength(_LEAST_CHARACTERS)
         self.kernels.activated.connect(self._choose_kernel)
         self.dtypes.activated.connect(self._choose_dtype)
         self.ceilings = _button(
