@@ -12,6 +12,7 @@ from roofscope.app.window.application import Application
 from roofscope.app.window.tables.tuning_table import NAME
 from roofscope.app.window.timeline.painting import TimelinePainter
 from roofscope.app.window.widgets.choice_box import ChoiceBox
+from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.marks import Mark
@@ -86,6 +87,23 @@ def test_the_facts_of_a_mode_stand_below_each_other_where_they_do_not_fit(
     longest = max(lab.list.fontMetrics().horizontalAdvance(item.text(0)) for item in items if item)
     lab._suit_list()
     qtbot.waitUntil(lambda: lab.list.columnWidth(0) > longest)
+
+
+def test_steps_of_a_lesson_and_what_a_sweep_lacks_are_said_whole(
+    open_window: OpenWindow, qtbot: QtBot
+) -> None:
+    application = opened(open_window, "h200", 73)
+    lesson = application.panes.lesson
+    application.window.show_pane("Lesson")
+    qtbot.waitUntil(lambda: lesson.steps.isVisible() and lesson.steps.topLevelItemCount() > 3)
+    qtbot.waitUntil(lambda: lesson.steps.columnWidth(0) >= lesson.steps.sizeHintForColumn(0))
+    application.window.show_pane("Sweep")
+    qtbot.waitUntil(lambda: application.panes.sweep.view is not None)
+    note = next(
+        one for one in application.panes.sweep.findChildren(ElidedLabel) if "Notes" in one.accessibleName()
+    )
+    qtbot.waitUntil(lambda: note.text() == "1 size without a time.")
+    assert "rings at the axis" in note.toolTip()
 
 
 def test_compared_shares_of_a_roof_are_in_sight(open_window: OpenWindow, qtbot: QtBot) -> None:

@@ -36,7 +36,7 @@ from roofscope.profiling.supervision.run_events import Awaited, Progressed
 TIP = Qt.ItemDataRole.ToolTipRole
 Choice = TypeVar("Choice")
 
-_LEAST_MESSAGE = 36  # letters
+_LEAST_MESSAGE = 38  # letters
 _MOST_NAME = 22  # letters of a device that the box has room for
 
 _PRESET_TEXTS = {"small": "S", "medium": "M", "large": "L"}  # so that the bar fits 1024 pixels
