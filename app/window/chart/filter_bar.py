@@ -198,7 +198,7 @@ class ChartBar(QWidget):
             self._fit_in()
 
     def _suit_boxes(self) -> None:
-        """What they say of all is short enough for no dots, but large letters need the window's last pixels."""
+        """What they say of all needs no dots, but large letters need the window's last pixels."""
         is_large = self.fontMetrics().height() > _MOST_LINE
         for box in (self.kernels, self.dtypes):
             box.setMinimumContentsLength(_LEAST_CHARACTERS - is_large)

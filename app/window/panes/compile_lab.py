@@ -221,7 +221,7 @@ class CompileLabPane(QWidget):
         self._scroll.setWidget(content)
 
     def _suit_modes(self) -> None:
-        """Lay the columns out anew where more or fewer of them fit beside each other."""
+        """Lay the columns out again where more or fewer of them fit beside each other."""
         if (lab := self.shown) and self._blocks_of(lab) != self._blocks:
             self._show()
 
