@@ -6,9 +6,4 @@ from roofscope.app.presentation.roofline.point_labels import PointLabel
 
 def label_box(label: PointLabel, view: View, font: Font) -> Box:
     """Where a placed label stands in a view."""
-    return Box(
-        view.px(label.x) + label.dx,
-        view.py(label.y) + label.dy - font.ascent,
-        label.width,
-        font.height,
-    )
+    return label.box(view, font)

@@ -69,9 +69,15 @@ def complain(message: str) -> None:
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """Refuse a name, with the nearest known one, or with as many as one reads."""
     names = list(map(str, known))
-    near = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1)
+    near = _with_its_parts(name, names) or difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"choose from {_some(names, name)}."
     refuse(f"There is no {kind} {name[:_LONGEST_NAME]!r}; {hint}")
+
+
+def _with_its_parts(name: str, names: list[str]) -> list[str]:
+    """``cross_entropy/library_liger`` for ``cross_entropy/liger``: of this kernel, with the rest in it."""
+    kernel, slash, rest = name[:_LONGEST_NAME].partition("/")
+    return [known for known in names if rest and known.startswith(f"{kernel}{slash}") and rest in known]
 
 
 def _some(names: list[str], name: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.verdict import Verdict, VerdictKind
 from roofscope.profiling.results.outcome import Flag
 
 
@@ -43,6 +44,12 @@ _WORDS = {
     Flag.PREEMPTED: ("other work", "Other work had the CPU for part of the time."),
     Flag.SHARED_GPU: ("shared GPU", "Other processes had memory on the GPU when the run began."),
 }
+
+
+def flags_beside(verdict: Verdict) -> tuple[Flag, ...]:
+    """Those that stand beside what limits it: one word for both would be said twice."""
+    said = Flag.LAUNCH_BOUND if verdict.kind is VerdictKind.LAUNCH_BOUND else None
+    return tuple(flag for flag in verdict.flags if flag is not said)
 
 
 def badge(flag: Flag) -> Badge:

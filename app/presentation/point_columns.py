@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roofscope.app.presentation.compare.marks_text import pinned_text
 from roofscope.app.presentation.comparison import ACROSS_METHODS_NOTE, speed_up_short_text
+from roofscope.app.presentation.flag_text import flags_beside
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -121,7 +122,7 @@ def _temporary(row: PointRow) -> float | None:
 
 
 def _flags(row: PointRow) -> str:
-    return ", ".join(row.verdict.flags)
+    return ", ".join(flags_beside(row.verdict))
 
 
 def _trace(row: PointRow) -> str:

@@ -77,11 +77,17 @@ class WhyTexts:
 
 
 def limited_by_text(point: Point, judged: Verdict, cases: Cases) -> str:
-    """For a column: the verdict, or where that names nothing what the sentences name; "" without a time."""
+    """For a column: the verdict, or what the sentences name instead of it; "" without a time.
+
+    They do so where the verdict names nothing, and where power lowers the roof that it names.
+    """
     if point.measured is None:
         return ""
-    case = cases.of(point) if judged.kind is VerdictKind.UNKNOWN else None
+    is_open = judged.kind is VerdictKind.UNKNOWN or Flag.POWER_CAPPED in judged.flags
+    case = cases.of(point) if is_open else None
     limiter = advise(case).limiter if case else None
+    if judged.kind is not VerdictKind.UNKNOWN and not isinstance(limiter, PowerCap):
+        return str(judged.kind)
     return (short_name(limiter) if limiter else "") or str(judged.kind)
 
 

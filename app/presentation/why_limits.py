@@ -73,6 +73,8 @@ def short_name(found: AnyAdvice) -> str:
             return "too few threads"
         case Access():
             return "memory access" if found.is_proven else "memory access?"
+        case PowerCap():
+            return "power"
         case _:
             return ""
 

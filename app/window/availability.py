@@ -35,8 +35,8 @@ class Availability:
             return "Library kernels are compiled already, and need an NVIDIA GPU to run."
         if implementation.provider in _ON_GPU_ONLY and device.kind is DeviceKind.CPU:
             return (
-                "CUDA, Triton and library kernels need an NVIDIA GPU; the chosen device is the CPU. "
-                "\u201cGPU code\u201d beside it verifies and compiles the first two without one."
+                "CUDA, Triton and library kernels need an NVIDIA GPU; "
+                "\u201cGPU code\u201d checks the first two without one."
             )
         if implementation.provider is Provider.TRITON and self._version("triton") is None:
             return "Triton is not installed here; see Help, Doctor."

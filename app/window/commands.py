@@ -171,7 +171,7 @@ COMMANDS = (
     Command(
         CommandId.OPEN_TRACE,
         Menu.FILE,
-        "Open profiler t&race...",
+        "Open prof&iler trace...",
         "Look at a trace of torch.profiler, of a whole model too: .json, .json.gz or .zip",
         "Ctrl+Alt+T",
         "activity",
@@ -247,7 +247,7 @@ COMMANDS = (
     Command(
         CommandId.MORE_TIME,
         Menu.RUN,
-        "Give it more &time",
+        "Give it m&ore time",
         "Wait twice as long for a kernel that does not answer",
         "Ctrl+T",
     ),
@@ -308,7 +308,7 @@ COMMANDS = (
     Command(
         CommandId.TRY_AGAIN,
         Menu.RUN,
-        "Try a&gain",
+        "Try aga&in",
         "Measure the selected version again, also where it is paused",
         "Ctrl+R",
     ),
@@ -337,7 +337,7 @@ COMMANDS = (
     Command(
         CommandId.TUNING,
         Menu.VIEW,
-        "T&uning",
+        "What t&uning tried",
         "All configurations that the selected point's autotuner tried, each with its time or a reason",
         "Ctrl+U",
     ),
@@ -367,7 +367,7 @@ COMMANDS = (
         )
     ),
     *(
-        Command(id, Menu.VIEW, text, tip, keys, inside="Te&xt size")
+        Command(id, Menu.VIEW, text, tip, keys, inside="T&ext size")
         for id, text, tip, keys in (
             (CommandId.LARGER, "&Larger text", "Larger text in the window and the chart", "Ctrl++"),
             (CommandId.SMALLER, "&Smaller text", "Smaller text in the window and the chart", "Ctrl+-"),

@@ -21,8 +21,8 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.grid import Setting
 from roofscope.profiling.planning.plan import PlanError, next_job_number
-from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.planning.trace_options import TraceOptions
+from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError

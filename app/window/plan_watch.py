@@ -46,7 +46,7 @@ class PlanWatch(QObject):
             return
         try:
             choice = self._bar.choice()
-            text = self._summary(choice) if choice else "Looking for devices..."
+            texts = self._summary(choice) if choice else ("Looking for devices...",)
         except PlanError as error:
             self.problem = str(error)
             self._run.setEnabled(False)
@@ -54,10 +54,11 @@ class PlanWatch(QObject):
             return
         self.problem = "" if choice else "Still looking for devices."
         self._run.setEnabled(choice is not None)
-        self.sentence = text if choice else ""
-        self._bar.set_message(text)
+        self.sentence = texts[0] if choice else ""
+        self._bar.set_message(*texts)
 
-    def _summary(self, choice: PlanChoice) -> str:
+    def _summary(self, choice: PlanChoice) -> tuple[str, ...]:
+        """What Run does, and shorter sentences that say the same without what the bar's boxes show."""
         checked = self._library.checked()
         jobs = plan(choice, self._library.kernels, checked, first_id=1)
         kernels = [kernel for kernel in self._library.kernels if checked.get(kernel.spec.name)]
@@ -76,9 +77,13 @@ class PlanWatch(QObject):
         if examined:
             doing = f"Run checks {counted_text(examined, 'version')} for {choice.architecture}, untimed"
             timed = f", and measures {count - examined} on {name}" if count > examined else ""
-            return " ".join(filter(None, [f"{doing}{timed}{where}.", *hints]))
+            whole = " ".join(filter(None, [f"{doing}{timed}{where}.", *hints]))
+            rest = f" and measures {count - examined}" if timed else ""
+            return whole, f"{doing}{timed}.", f"Run checks {counted_text(examined, 'version')}{rest}."
         measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}."
-        return " ".join(filter(None, [measures, *hints, self._offer(device)]))
+        whole = " ".join(filter(None, [measures, *hints, self._offer(device)]))
+        target = "into a new session" if why_new else f"on {name}"
+        return whole, measures, f"Run measures {what} {target}.", f"Run measures {what}.", f"{what}."
 
     def _offer(self, device: Device) -> str:
         """Where there is no GPU, what can be done for the versions that need one."""

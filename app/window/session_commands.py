@@ -84,7 +84,9 @@ class SessionCommands(QObject):
     def _list_examples(self) -> None:
         """Every session that came with the program: no dialog begins in the folder where they lie."""
         menu = self._parts.window.example_menu
-        for path in sorted(self._example.parent.glob(f"*{SUFFIX}")):
+        paths = self._example.parent.glob(f"*{SUFFIX}")
+        # By name: "h200-gelu.roofscope" comes before "h200.roofscope", so the palette took it for h200.
+        for path in sorted(paths, key=lambda path: path.stem):
             menu.addAction(path.stem).triggered.connect(lambda _checked=False, path=path: self.open(path))
         menu.setEnabled(not menu.isEmpty())
 

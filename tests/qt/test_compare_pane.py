@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from roofscope.app.presentation.compare.arrows import PinsOnChart
 from roofscope.app.presentation.compare.places import place_pins
 from roofscope.app.presentation.compare.table import COLUMNS
+from roofscope.app.presentation.roofline.geometry import Box
 from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
@@ -84,6 +85,13 @@ def test_no_text_of_a_pin_lies_upon_another(open_window: OpenWindow, tour: Path)
     assert not any(one.meets(other) for index, one in enumerate(boxes) for other in boxes[index + 1 :])
     area = chart.plot.view.box
     assert all(area.left <= box.left and box.right <= area.right for box in boxes)
+    names = [label.box(chart.plot.view, chart.plot.text_font) for label in chart.plot.labels]
+    assert names
+    beside = [
+        Box(box.left, box.top, 7.0, box.height) for box in boxes[:1]
+    ]  # a name where the text would stand
+    moved = place_pins(chart.pins.pins, chart.plot.view, lambda text: 7.0 * len(text), 16.0, beside)
+    assert not any(arrow.ground.meets(beside[0]) for arrow in moved.arrows)
     middles = [sign.middle for sign in placed.signs]
     for index, (x, y) in enumerate(middles):
         assert all(max(abs(x - a), abs(y - b)) >= 12 for a, b in middles[index + 1 :])

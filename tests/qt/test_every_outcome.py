@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 from typer.testing import CliRunner
 
@@ -66,10 +66,10 @@ def words_of(outcome: Outcome) -> str:
 
 
 def test_chart_table_details_and_log_have_words_for_each(
-    open_window: OpenWindow, session_of_all: Path
+    open_window: OpenWindow, qtbot: QtBot, session_of_all: Path
 ) -> None:
     application = open_window(session_of_all)
-    session, panes = application.model.session, application.panes
+    session, panes, window = application.model.session, application.panes, application.window
     points = [point for point in session.points if not point.measured]
     assert [point.outcome for point in points] == list(OUTCOMES)
     for point in points:
@@ -87,6 +87,15 @@ def test_chart_table_details_and_log_have_words_for_each(
         assert point_text(point).partition(": ")[2]
         assert not panes.chart.grab().isNull()
         assert not panes.details.grab().isNull()
+    kinds = {getattr(point.outcome, "kind", type(point.outcome)): point for point in points}
+    for title, dock in window.docks.items():
+        window.show_pane(title)
+        pane = dock.widget()
+        qtbot.waitUntil(lambda pane=pane: bool(pane.visibleRegion()))
+        for kind, point in kinds.items():
+            application.selection.select(point.number)
+            QApplication.processEvents()
+            assert not pane.grab().isNull(), (title, kind)
     assert panes.cards.notice_texts == []
 
 
@@ -98,15 +107,19 @@ def test_what_is_copied_and_written_has_each(
         application.window.actions_of[command].trigger()
         lines = QGuiApplication.clipboard().text().splitlines()
         assert len(lines) >= len(OUTCOMES) + 4
-    for suffix in ("csv", "json", "svg", "png"):
+    for suffix in ("csv", "json", "svg", "png", "html"):
         target = tmp_path / f"out.{suffix}"
-        application.commands.export(target)
+        sessions = application.commands.sessions
+        (sessions.report if suffix == "html" else sessions.export)(target)
         qtbot.waitUntil(lambda path=target: application.window.said == f"Written to {path}")
         assert target.stat().st_size > 0
     text = (tmp_path / "out.csv").read_text()
     for outcome in OUTCOMES:
         if not isinstance(outcome, Cancelled | Examined):
             assert str(outcome.kind) in text  # type: ignore[union-attr]
+    page = (tmp_path / "out.html").read_text()
+    for outcome in OUTCOMES:
+        assert words_of(outcome).lower() in page.lower(), outcome
     assert application.panes.cards.notice_texts == []
 
 

@@ -13,11 +13,11 @@ from roofscope.app.window.grid.view import GridView
 from roofscope.profiling.planning.grid import MOST_VARIANTS
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.grids import TOO_LARGE, grid_session
+from roofscope.tests.grids import TOO_LARGE, add_variants, grid_session
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.qt.test_live_edit import Live, opened
 from roofscope.tests.qt.test_runs import until_idle
-from roofscope.tests.sessions import write_session
+from roofscope.tests.sessions import implementations, write_session
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 DECLARED = "from roofscope import Choice\n\nBLOCK = Choice(64, 128, 256)\nWARPS = Choice(4, 8)\n"
@@ -105,6 +105,22 @@ def test_bars_and_other_axes_are_chosen_in_the_bar(
     view.bar.quantities.setCurrentIndex(1)
     view.bar.quantities.activated.emit(1)
     assert view.scene.quantity.axis_title == "Fraction of roof"
+
+
+def test_a_point_without_parameters_says_so_beside_another_ones_grid(
+    open_window: OpenWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    session = grid_session()
+    add_variants(session, (implementations("matmul")[2],))
+    application = open_window(write_session(session, tmp_path / "beside.roofscope"))
+    view = view_of(application, qtbot)
+    qtbot.waitUntil(lambda: bool(view.scene and not view.scene.is_empty))
+    note = view.bar.note
+    assert note.whole_text.startswith("Best: ")
+    application.selection.select(application.model.session.points[-1].number)
+    qtbot.waitUntil(lambda: note.whole_text.startswith("matmul / eager PyTorch declares no parameters. "))
+    application.selection.select(application.model.session.points[0].number)
+    qtbot.waitUntil(lambda: "declares" not in note.whole_text)
 
 
 def on_version_a(open_window: OpenWindow, qtbot: QtBot, toy: Path) -> tuple[Live, Point, GridView]:

@@ -1,5 +1,6 @@
 """Without a mouse: from the start to an export, each command by palette and key, each widget by its name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHeaderView,
     QLineEdit,
+    QMenu,
     QPlainTextEdit,
     QScrollArea,
     QWidget,
@@ -33,6 +35,8 @@ from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.qt.keyboard import focus, press_keys, tab_until, type_into
 from roofscope.tests.qt.test_runs import until_idle
 from roofscope.tests.qt.test_window import _belongs_to_qt
+
+_LETTER = re.compile("&([^&])")
 
 
 def dialog_of(application: Application, kind: type[QDialog] = QDialog) -> QDialog:
@@ -174,19 +178,28 @@ def test_every_key_of_a_command_gives_it(open_window: OpenWindow, session_file: 
 
 DIALOGS = (
     *(CommandId.PALETTE, CommandId.SETTINGS, CommandId.MESSAGES, CommandId.DOCTOR, CommandId.SHORTCUTS),
-    *(CommandId.ABOUT, CommandId.DEVICE_SHEET, CommandId.KERNELS, CommandId.RENAME),
+    *(CommandId.ABOUT, CommandId.DEVICE_SHEET, CommandId.KERNELS, CommandId.RENAME, CommandId.PROJECT),
+    CommandId.NOTE,
 )
 
 
-@pytest.mark.parametrize("command", DIALOGS)
 def test_every_widget_of_a_dialog_is_named_and_esc_closes_it(
-    open_window: OpenWindow, qtbot: QtBot, session_file: Path, command: CommandId
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path
 ) -> None:
     application = open_window(session_file)
     application.panes.cards.notice("Something.")
-    application.window.actions_of[command].trigger()
-    dialog = dialog_of(application)
-    assert dialog.windowTitle()
+    application.selection.select(application.table.point_at(0).number)
+    for command in DIALOGS:
+        application.window.actions_of[command].trigger()
+        dialog = dialog_of(application)
+        assert dialog.windowTitle(), command
+        assert nameless_in(dialog) == [], command
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        dialogs = application.window.findChildren(QDialog)
+        qtbot.waitUntil(lambda dialogs=dialogs: not any(one.isVisible() for one in dialogs))
+
+
+def nameless_in(dialog: QDialog) -> list[str]:
     kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QAbstractSpinBox)
     nameless = [
         widget
@@ -201,9 +214,17 @@ def test_every_widget_of_a_dialog_is_named_and_esc_closes_it(
             isinstance(widget, QLineEdit) and type(dialog).__name__ == "QInputDialog"
         )  # its label names it
     ]
-    assert [type(widget).__name__ for widget in nameless] == []
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: not any(one.isVisible() for one in application.window.findChildren(QDialog)))
+    return [type(widget).__name__ for widget in nameless]
+
+
+def test_no_two_entries_of_a_menu_share_a_letter(open_window: OpenWindow) -> None:
+    """A letter that two have gives neither, but goes from one to the other."""
+    application = open_window()
+    menus = [menu for menu in application.window.findChildren(QMenu) if menu.title()]
+    assert len(menus) > 5
+    for menu in menus:
+        letters = [found[1].upper() for one in menu.actions() if (found := _LETTER.search(one.text()))]
+        assert len(letters) == len(set(letters)), (menu.title(), sorted(letters))
 
 
 def test_a_command_that_cannot_be_given_says_why_and_stays(open_window: OpenWindow) -> None:

@@ -89,7 +89,7 @@ def test_the_details_lead_there(application: Application, qtbot: QtBot) -> None:
     button = next(
         found
         for found in application.panes.details.findChildren(QPushButton)
-        if found.text() == "Tuning" and found.isVisibleTo(application.panes.details)
+        if found.text() == "What tuning tried" and found.isVisibleTo(application.panes.details)
     )
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: application.panes.tuning.table.rowCount() == 10)

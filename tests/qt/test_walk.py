@@ -168,7 +168,7 @@ def go_to_row(application: Application, words: str, implementation: str, sizes: 
 def test_the_first_session_by_the_keyboard_alone(
     open_window: OpenWindow, paths: UserPaths, qtbot: QtBot
 ) -> None:
-    """The questions of the document up to the projection; the test gives no widget the focus."""
+    """All questions of the document in one window; the test gives no widget the focus."""
     paths.example.parent.mkdir(parents=True)
     for name in ("h200", "h200-gelu"):
         shutil.copy(SESSIONS / f"{name}.roofscope", paths.example.with_name(f"{name}.roofscope"))
@@ -206,17 +206,14 @@ def test_the_first_session_by_the_keyboard_alone(
     QTest.keyClick(focus(), Qt.Key.Key_Return)
     assert dialog.choice.currentText() == "RTX 4090"
     assert dialog.table.index(0, BOUND_THERE).data() == "≥ 533 µs"
+    QTest.keyClick(focus(), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not dialog.isVisible())
 
-
-def test_a_mode_that_does_not_pay_and_a_bound_by_power_by_the_keyboard_alone(
-    open_window: OpenWindow, paths: UserPaths, qtbot: QtBot
-) -> None:
-    paths.example.parent.mkdir(parents=True)
-    shutil.copy(SESSIONS / "h200.roofscope", paths.example)
-    application = open_window()
-    window, panes = application.window, application.panes
     window.activateWindow()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.chart)
+    from_palette(application, qtbot, "open example h200 ")
+    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200")
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.results.view)
     go_to_row(application, "softmax", "softmax / torch.compile", "bf16, rows=8192, cols=16384")
     from_palette(application, qtbot, "go to pane compile")
     window.activateWindow()

@@ -14,6 +14,7 @@ from roofscope.app.cli.choice import (
     one_of,
     sizes_of,
 )
+from roofscope.app.cli.errors import unknown
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
@@ -109,6 +110,9 @@ def test_all_means_all_beside_names_too(capsys: Capture) -> None:
     with pytest.raises(typer.Exit):
         choose_kernels(catalog, ["all", "gelo"])
     assert "did you mean 'gelu'?" in capsys.readouterr().err
+    with pytest.raises(typer.Exit):
+        unknown("implementation", "gelu/liger", ["gelu/eager", "gelu/library_liger", "silu/liger"])
+    assert "did you mean 'gelu/library_liger'?" in capsys.readouterr().err
 
 
 def test_a_kernel_that_is_named_twice_is_taken_once() -> None:

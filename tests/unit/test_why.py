@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
 from roofscope.app.presentation.formatting import part_text, rest_text, time_text
+from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.point_row import point_rows
 from roofscope.app.presentation.why import TITLES, Why, WhyTexts, choice_text, why_of, why_of_one
 from roofscope.app.presentation.why_limits import limit_words
 from roofscope.app.presentation.why_not import WhyNot
@@ -23,6 +25,7 @@ from roofscope.profiling.analysis.advice.rules import AnyAdvice, advise
 from roofscope.profiling.analysis.export import SessionDocument, json_report
 from roofscope.profiling.analysis.verdict import VerdictKind, verdict
 from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import (
     Cancelled,
     Failed,
@@ -44,6 +47,16 @@ def why(name: str, number: int) -> Why:
     found = WhyTexts(session).of(next(point for point in session.points if point.number == number))
     assert isinstance(found, Why)
     return found
+
+
+@pytest.mark.parametrize(("number", "limited_by"), [(221, "power"), (200, "launch-bound")])
+def test_the_table_names_what_the_sentences_name_and_no_word_twice(number: int, limited_by: str):
+    session = load(recorded("h200"))
+    row = next(row for row in point_rows(session, Provider.EAGER) if row.point.number == number)
+    assert row.limited_by == limited_by
+    flags = next(column for column in COLUMNS if column.title == "Flags").text(row)
+    assert limited_by not in flags.split(", ")
+    assert (Flag.LAUNCH_BOUND in row.verdict.flags) == (limited_by == "launch-bound")
 
 
 def test_a_gelu_in_double_says_the_line_the_cost_and_who_shows_how():

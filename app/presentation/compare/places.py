@@ -1,7 +1,7 @@
 """Where pins' numbers, arrows and their texts stand in pixels, none upon another."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ _HEAD = 7.0
 _GAP = 10.0
 _PADDING = 4.0
 _MOST_STEPS = 40
+_STEPS_OFF_NAMES = 8  # of half a line: further off nobody knows whose text it is
 
 
 class PlacedSign(Struct, frozen=True):
@@ -36,8 +37,17 @@ class PlacedPins(Struct, frozen=True):
     arrows: tuple[PlacedArrow, ...]
 
 
-def place_pins(pins: PinsOnChart, view: View, width_of: Callable[[str], float], height: float) -> PlacedPins:
-    """``width_of`` a text and ``height`` of a line, in pixels. Only what is in the view."""
+def place_pins(
+    pins: PinsOnChart,
+    view: View,
+    width_of: Callable[[str], float],
+    height: float,
+    names: Sequence[Box] = (),
+) -> PlacedPins:
+    """``width_of`` a text and ``height`` of a line, in pixels. Only what is in the view.
+
+    Texts keep off ``names``, those of points, where a place near by does.
+    """
     taken: list[Box] = []
     signs: list[PlacedSign] = []
     for sign in pins.signs:
@@ -48,11 +58,17 @@ def place_pins(pins: PinsOnChart, view: View, width_of: Callable[[str], float], 
         signs.append(PlacedSign((box.left + SIGN / 2, box.top + SIGN / 2), sign.rank))
     shown = [arrow for arrow in pins.arrows if view.shows(*arrow.start) and view.shows(*arrow.end)]
     shown.sort(key=lambda arrow: -arrow.end[1])  # from the top down, as their texts give way
-    return PlacedPins(tuple(signs), tuple(_placed(arrow, view, width_of, height, taken) for arrow in shown))
+    placed = tuple(_placed(arrow, view, width_of, height, taken, names) for arrow in shown)
+    return PlacedPins(tuple(signs), placed)
 
 
 def _placed(
-    arrow: PinArrow, view: View, width_of: Callable[[str], float], height: float, taken: list[Box]
+    arrow: PinArrow,
+    view: View,
+    width_of: Callable[[str], float],
+    height: float,
+    taken: list[Box],
+    names: Sequence[Box],
 ) -> PlacedArrow:
     text = f"{arrow.rank}: {arrow.text}"
     width = width_of(text) + 2 * _PADDING
@@ -60,9 +76,20 @@ def _placed(
     left = end[0] + _GAP
     if left + width > view.box.right - _PADDING:
         left = end[0] - _GAP - width
-    ground = _free_place(Box(left, end[1] - height / 2, width, height), taken, (0.0, height + 1))
+    wanted = Box(left, end[1] - height / 2, width, height)
+    ground = _off_names(wanted, taken, names, view.box) or _free_place(wanted, taken, (0.0, height + 1))
     line = _line(start, end)
     return PlacedArrow(line, _barbs(*line) if line else (), ground, text)
+
+
+def _off_names(box: Box, taken: list[Box], names: Sequence[Box], inside: Box) -> Box | None:
+    """The nearest place above or below that no text has; it is taken from then on."""
+    for step in sorted(range(-_STEPS_OFF_NAMES, _STEPS_OFF_NAMES + 1), key=abs):
+        found = Box(box.left, box.top + step * box.height / 2, box.width, box.height)
+        if inside.holds(found) and not any(map(found.meets, (*taken, *names))):
+            taken.append(found)
+            return found
+    return None
 
 
 def _free_place(box: Box, taken: list[Box], step: Pair) -> Box:

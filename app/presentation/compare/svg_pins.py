@@ -1,10 +1,11 @@
 """Pins and their arrows as elements of an SVG."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from roofscope.app.presentation.compare.arrows import pins_on_chart
 from roofscope.app.presentation.compare.places import SIGN, PlacedArrow, PlacedSign, place_pins
-from roofscope.app.presentation.roofline.geometry import View
+from roofscope.app.presentation.roofline.geometry import Box, View
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.roofline.svg_elements import SMALL, svg_rect, svg_text
 from roofscope.app.presentation.roofline.text_width import text_width
@@ -14,9 +15,11 @@ from roofscope.profiling.results.session import Session
 _LINE = SMALL * 1.5  # height of a text with its ground
 
 
-def svg_pins(session: Session, scene: ChartScene, view: View, theme: Theme) -> list[str]:
-    """Nothing where no pinned point is in the view."""
-    placed = place_pins(pins_on_chart(session, scene), view, partial(text_width, size=SMALL), _LINE)
+def svg_pins(
+    session: Session, scene: ChartScene, view: View, names: Sequence[Box], theme: Theme
+) -> list[str]:
+    """Nothing where no pinned point is in the view. ``names``: where those of points stand."""
+    placed = place_pins(pins_on_chart(session, scene), view, partial(text_width, size=SMALL), _LINE, names)
     if not placed.signs:
         return []
     arrows = [part for arrow in placed.arrows for part in _arrow(arrow, theme)]

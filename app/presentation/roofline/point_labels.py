@@ -40,6 +40,11 @@ class PointLabel(Struct, frozen=True):
     width: float
     has_leader: bool  # far enough from its point that a thin line must tie them
 
+    def box(self, view: View, font: Font) -> Box:
+        """Where the text stands, in pixels."""
+        left, top = view.px(self.x) + self.dx, view.py(self.y) + self.dy - font.ascent
+        return Box(left, top, self.width, font.height)
+
     def leader_end(self, font_size: float) -> tuple[float, float]:
         """Offset from the point to the text's nearest side, in pixels."""
         right = self.dx + self.width

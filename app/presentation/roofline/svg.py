@@ -82,7 +82,7 @@ def roofline_svg(
         f'<rect width="{width}" height="{height}" fill="{theme.surface}"/>',
         *_head(scene, session, frame, theme),
         *plot_parts(scene, layout, labels, view, theme),
-        *svg_pins(session, scene, view, theme),
+        *svg_pins(session, scene, view, [label.box(view, font) for label in labels], theme),
     ]
     if strip:
         lanes = Box(box.left, box.bottom + _UNDER + 24, box.width, LANE * len(strip.kernels))

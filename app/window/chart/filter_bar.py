@@ -27,9 +27,11 @@ from roofscope.profiling.roofline.roofline import Bound, Source
 
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
+_LEAST_CHARACTERS = 8  # of a box
+_MOST_LINE = 22  # pixels of a line, above which letters are large
 _SPACING = 6
 _EDGE = 12
-_LEAST_HEADING = 90  # a device's name may end in dots before the bar takes a second row
+_LEAST_HEADING = 130  # only a long name of a device may end in dots before the bar takes a second row
 
 
 class _Layout(NamedTuple):
@@ -192,7 +194,14 @@ class ChartBar(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._suit_boxes()
             self._fit_in()
+
+    def _suit_boxes(self) -> None:
+        """What they say of all needs no dots, but large letters need the window's last pixels."""
+        is_large = self.fontMetrics().height() > _MOST_LINE
+        for box in (self.kernels, self.dtypes):
+            box.setMinimumContentsLength(_LEAST_CHARACTERS - is_large)
 
     def _choose_kernel(self) -> None:
         self._shown.show(replace(self._shown.filter, kernels=self.kernels.currentData()))
@@ -219,6 +228,7 @@ class ChartBar(QWidget):
             row.setSpacing(_SPACING)
             column.addLayout(row)
         self._is_one_row = True
+        self._suit_boxes()
         self._put((self.heading, *self._filters, self.legend, self.count, self.fit, self.copy), ())
 
     @property

@@ -77,6 +77,7 @@ class HoverCard(QFrame):
     def _show(self, html: str, at: QPointF) -> None:
         if html != self._text.text():
             self._text.setText(html)
+            self._text.ensurePolished()  # else its first text is measured in letters that are not yet its own
             # The layout takes a size hint of wrapped text that is a line short where a table's cell wraps.
             self._text.setFixedHeight(self._text.heightForWidth(self._text.width()))
         self.adjustSize()

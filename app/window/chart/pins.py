@@ -52,7 +52,9 @@ class PinsLayer(pg.GraphicsObject):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._plot.font())
         metrics = QFontMetricsF(painter.font())
-        placed = place_pins(self._pins, self._plot.view, metrics.horizontalAdvance, metrics.height() + 2)
+        view, font = self._plot.view, self._plot.text_font
+        names = [label.box(view, font) for label in self._plot.labels]
+        placed = place_pins(self._pins, view, metrics.horizontalAdvance, metrics.height() + 2, names)
         for arrow in placed.arrows:
             self._paint_arrow(painter, arrow)
         for sign in placed.signs:

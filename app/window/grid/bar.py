@@ -23,8 +23,8 @@ class GridBar(QWidget):
         self.quantities = choice_box("What the grid shows", "What is written into the cells")
         self.xs = choice_box("Parameter along x", "Which parameter goes along x")
         self.ys = choice_box("Parameter along y", "Which goes down; bars show one parameter alone")
-        self._note = ElidedLabel("muted")
-        self._note.setAccessibleName("Which variant is best")
+        self.note = ElidedLabel("muted")
+        self.note.setAccessibleName("Which variant is best")
         self.export = QToolButton()
         self.export.setText("Export...")
         self.export.setAccessibleName("Export the grid")
@@ -37,11 +37,11 @@ class GridBar(QWidget):
         for box in (self.subjects, self.quantities, self.xs, self.ys):
             row.addWidget(box)
             box.activated.connect(self._chosen)
-        row.addWidget(self._note, 1)
+        row.addWidget(self.note, 1)
         row.addWidget(self.export)
 
-    def show_scene(self, scene: GridScene) -> None:
-        """Bring the boxes in line with what is drawn."""
+    def show_scene(self, scene: GridScene, beside: str = "") -> None:
+        """Bring the boxes in line with what is drawn; ``beside`` is said before which variant is best."""
         self._scene = scene
         subjects = scene.subjects or ((scene.subject,) if scene.subject else ())
         _fill(self.subjects, [one.text for one in subjects], scene.subject.text if scene.subject else "")
@@ -55,9 +55,10 @@ class GridBar(QWidget):
         self.ys.setVisible(len(scene.names) > 1)
         for part in (self.quantities, self.export):
             part.setVisible(not scene.is_empty)
-        note = " ".join(filter(None, (f"At {scene.fixed}." if scene.fixed else "", scene.best, scene.second)))
-        self._note.set_text(note)
-        self._note.setToolTip(tip_text(note))
+        fixed = f"At {scene.fixed}." if scene.fixed else ""
+        note = " ".join(filter(None, (beside, fixed, scene.best, scene.second)))
+        self.note.set_text(note)
+        self.note.setToolTip(tip_text(note))
 
     def _chosen(self) -> None:
         """Another implementation has parameters of its own."""

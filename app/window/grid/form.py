@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from roofscope.app.window.widgets.elided_label import ElidedLabel
@@ -12,7 +12,8 @@ from roofscope.profiling.planning.grid import ALL, MOST_VARIANTS, Setting
 from roofscope.profiling.planning.parameters import Value, value_text
 from roofscope.profiling.planning.spec import Implementation
 
-_WIDTH = 216
+_LEAST_WIDTH, _MOST_WIDTH = 216, 320
+_MARGINS = 16  # beside the rows
 
 
 class VariantForm(QWidget):
@@ -26,6 +27,7 @@ class VariantForm(QWidget):
         self._title = ElidedLabel("")
         self._title.setAccessibleName("Implementation whose parameters these are")
         self._rows = QWidget()
+        self._rows.installEventFilter(self)
         self._form = QFormLayout(self._rows)
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setVerticalSpacing(3)
@@ -42,7 +44,7 @@ class VariantForm(QWidget):
         column.setContentsMargins(8, 2, 8, 4)
         column.addWidget(self._rows)
         column.addStretch(1)
-        scroll = QScrollArea()
+        scroll = self._scroll = QScrollArea()
         scroll.setAccessibleName("Parameters of the implementation")
         scroll.setWidget(inside)
         scroll.setWidgetResizable(True)
@@ -53,7 +55,14 @@ class VariantForm(QWidget):
         outer.setSpacing(0)
         outer.addLayout(head)
         outer.addWidget(scroll, 1)
-        self.setFixedWidth(_WIDTH)
+        self.setFixedWidth(_LEAST_WIDTH)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # other boxes, another font, or the style sheet
+            bar = self._scroll.verticalScrollBar().sizeHint().width()
+            needed = self._rows.sizeHint().width() + _MARGINS + bar
+            self.setFixedWidth(min(max(needed, _LEAST_WIDTH), _MOST_WIDTH))
+        return super().eventFilter(watched, event)
 
     @property
     def settings(self) -> tuple[Setting, ...]:

@@ -170,7 +170,7 @@ class GridView(QWidget):
         if self._fresh:
             scene = untried(scene, self._fresh, self._declared_now(self._fresh.implementation))
         self._scene = scene
-        self.bar.show_scene(scene)
+        self.bar.show_scene(scene, self._why_another(scene))
         self._empty.setText(scene.why_empty)
         self._stack.setCurrentWidget(self._empty if scene.is_empty else self.map)
         self.map.show_scene(scene, intervals_of(session, scene), self._selection.number)
@@ -178,6 +178,14 @@ class GridView(QWidget):
         declared = self._declared_now(base.implementation) if base else None
         self.form.show_implementation(declared, values_of(base) if base else {})
         self.setAccessibleDescription(scene.why_empty or f"{scene.best} {scene.second}".strip())
+
+    def _why_another(self, scene: GridScene) -> str:
+        """That the selected point has nothing to draw, where the grid is of another implementation."""
+        number = self._selection.number
+        point = self._model.point(number) if number is not None else None
+        if point is None or scene.is_empty or point is self._fresh or point.implementation.parameters:
+            return ""
+        return f"{point.label} declares no parameters."
 
     def _base_in(self, subject: Subject | None) -> Point | None:
         """The selected point where it is of the subject, else the subject's newest."""

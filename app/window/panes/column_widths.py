@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QTableView
 
-from roofscope.app.presentation.flag_text import badge
+from roofscope.app.presentation.flag_text import badge, flags_beside
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import PointRow
 
@@ -75,7 +75,7 @@ class ColumnWidths(QObject):
         return min(_MAX_WIDTH, metrics.horizontalAdvance(text) + mark + _CELL_PADDING)
 
     def _badges_width(self, row: PointRow) -> int:
-        texts = [badge(flag).text for flag in row.verdict.flags]
+        texts = [badge(flag).text for flag in flags_beside(row.verdict)]
         advance = self._view.fontMetrics().horizontalAdvance
         return min(_MAX_WIDTH, sum(advance(text) + _BADGE_PADDING for text in texts) + _CELL_PADDING)
 

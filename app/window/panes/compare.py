@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QTimer
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
@@ -20,10 +20,12 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.compared_model import ComparedModel
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
+from roofscope.app.window.widgets.name_columns import NameColumns
 from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.results.session import Session
 
+_NAMES, _LEAST_LETTERS = (0, 1), 14  # workload and implementation
 _REST_MS = 50  # points that arrive in a stream are taken together
 
 
@@ -70,6 +72,8 @@ class ComparePane(QWidget):
         self._title.setAccessibleName("What is compared")
         self.table = ComparedModel(theme, self)
         self.view = QTableView()
+        self.view.setModel(self.table)
+        self._widths = NameColumns(self.view, _NAMES, _LEAST_LETTERS)
         self._notes = ElidedLabel("muted")
         self._notes.setAccessibleName("What to know of the comparison")
         self._empty = placeholder("")
@@ -115,8 +119,11 @@ class ComparePane(QWidget):
         self._empty.setText(_EMPTY[Kind(self.kinds.index)])
         self._stack.setCurrentWidget(self.view if self._compared.rows else self._empty)
         self.copy.setEnabled(bool(self._compared.rows))
-        for column in range(len(COLUMNS) - 1):  # the last one takes what is left
+        last = len(COLUMNS) - 1  # it takes what is left
+        self.view.setColumnHidden(last, not any(row.cells[last] for row in self._compared.rows))
+        for column in range(len(_NAMES), last):
             self.view.resizeColumnToContents(column)
+        self._widths.fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -151,8 +158,8 @@ class ComparePane(QWidget):
         QGuiApplication.clipboard().setText(markdown_table(table, " ".join(self._compared.notes)))
 
     def _lay_out(self, compare_action: QAction) -> None:
-        self.view.setModel(self.table)
         self.view.setAccessibleName("Comparison")
+        self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names differ at either end
         make_plain(self.view)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

@@ -1,6 +1,6 @@
 """The torch.compile laboratory: each compiled workload, its modes side by side, whether it is worth it."""
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from roofscope.app.presentation.compile_lab import COLUMNS, Laboratory, laboratories, summary_text
 from roofscope.app.presentation.formatting import ratio_text
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.window.panes.mode_bars import ModeBar, scale_end
+from roofscope.app.window.panes.mode_bars import LEAST_WIDTH, ModeBar, scale_end
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.figure_list import as_figure_list
@@ -25,6 +25,8 @@ from roofscope.profiling.planning.spec import Provider
 
 _LIST_WIDTH = 320
 _LIST_MARGINS = 16
+_CELL_MARGINS = 12  # of the style sheet, beside a name
+_LEFT_EDGE, _RIGHT_EDGE, _COLUMN_GAP = 10, 12, 14
 _COLLECT_MS = 500  # points of a run that arrive meanwhile are shown together
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -36,6 +38,19 @@ class _WorkloadList(QTreeWidget):
         super().resizeEvent(event)
         if item := self.currentItem():
             self.scrollToItem(item)
+
+
+class _Modes(QScrollArea):
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    @property
+    def room(self) -> int:
+        """For the modes, whether or not a scroll bar stands beside them."""
+        return self.width() - self.verticalScrollBar().sizeHint().width() - 2 * self.frameWidth()
 
 
 class CompileLabPane(QWidget):
@@ -62,8 +77,10 @@ class CompileLabPane(QWidget):
         self.list.currentItemChanged.connect(self._show)
         self.list.itemClicked.connect(self._select_best)
         self.list.itemActivated.connect(self._select_best)
-        self._scroll = QScrollArea()
+        self._scroll = _Modes()
         self._scroll.setWidgetResizable(True)
+        self._scroll.resized.connect(self._suit_modes)
+        self._blocks: tuple[range, ...] = ()  # of COLUMNS, as they are laid out
         self._scroll.setAccessibleName("Modes of torch.compile on this workload")
         self._sentence = label("", "limit", wraps=True)
         self._stack = QStackedLayout(self)
@@ -112,8 +129,13 @@ class CompileLabPane(QWidget):
 
     def _suit_list(self) -> None:
         """As wide as its names, up to two fifths: what tells sizes apart stands in their middle."""
+        # A tree asks only the rows in sight how wide they are, and those further down would be elided.
+        advance, rows = self.list.fontMetrics().horizontalAdvance, range(self.list.topLevelItemCount())
+        items = [item for row in rows if (item := self.list.topLevelItem(row))]
+        longest = max((advance(item.text(0)) for item in items), default=0)
         frame = 2 * self.list.frameWidth() + self.list.verticalScrollBar().sizeHint().width()
-        needed = sum(self.list.sizeHintForColumn(at) for at in range(self.list.columnCount())) + frame
+        figures = sum(self.list.columnWidth(at) for at in range(1, self.list.columnCount()))
+        needed = longest + _CELL_MARGINS + figures + frame
         whole = sum(self._beside.sizes())
         wide = min(max(needed + _LIST_MARGINS, _LIST_WIDTH), max(2 * whole // 5, _LIST_WIDTH))
         if wide > self._beside.sizes()[0]:
@@ -187,31 +209,57 @@ class CompileLabPane(QWidget):
         content = QWidget()
         as_pane(content)
         column = QVBoxLayout(content)
-        column.setContentsMargins(10, 2, 12, 8)
+        column.setContentsMargins(_LEFT_EDGE, 2, _RIGHT_EDGE, 8)
         column.setSpacing(6)
         self._sentence.setText(lab.sentence)
-        column.addLayout(self._grid(lab))
+        self._blocks = self._blocks_of(lab)
+        for block in self._blocks:
+            column.addLayout(self._grid(lab, block))
         for note in (*lab.notes, *(mode.reason for mode in lab.modes if mode.reason)):
             column.addWidget(label(note, "muted", wraps=True))
         column.addStretch(1)
         self._scroll.setWidget(content)
 
-    def _grid(self, lab: Laboratory) -> QGridLayout:
+    def _suit_modes(self) -> None:
+        """Lay the columns out again where more or fewer of them fit beside each other."""
+        if (lab := self.shown) and self._blocks_of(lab) != self._blocks:
+            self._show()
+
+    def _blocks_of(self, lab: Laboratory) -> tuple[range, ...]:
+        """The columns that stand beside each other; the rest below, where a reader sees them unasked."""
+        advance = self.fontMetrics().horizontalAdvance
+        names = max((advance(mode.name) for mode in lab.modes), default=0)
+        room = self._scroll.room - _LEFT_EDGE - _RIGHT_EDGE - names
+        texts = zip(*(mode.cells for mode in lab.modes), strict=True)
+        found, first, left = [], 0, room - LEAST_WIDTH - _COLUMN_GAP  # the bars stand in the first block
+        for at, ((title, _), cells) in enumerate(zip(COLUMNS, texts, strict=False)):
+            needed = max(map(advance, (title, *cells))) + _COLUMN_GAP
+            if needed > left and at > first:
+                found.append(range(first, at))
+                first, left = at, room
+            left -= needed
+        return (*found, range(first, len(COLUMNS)))
+
+    def _grid(self, lab: Laboratory, columns: range) -> QGridLayout:
         grid = QGridLayout()
-        grid.setHorizontalSpacing(14)
+        grid.setHorizontalSpacing(_COLUMN_GAP)
         grid.setVerticalSpacing(0)
         grid.setColumnStretch(1, 1)
         end, colour = scale_end(lab.modes), self._theme.provider(Provider.COMPILE)
-        grid.addWidget(ModeBar(None, end, colour), 0, 1)
-        for at, (title, tip) in enumerate(COLUMNS):
+        has_bars = not columns.start
+        if has_bars:
+            grid.addWidget(ModeBar(None, end, colour), 0, 1)
+        for place, at in enumerate(columns, 2):
+            title, tip = COLUMNS[at]
             head = label(title, "muted")
             head.setToolTip(tip_text(tip))
-            grid.addWidget(head, 0, at + 2, _RIGHT)
+            grid.addWidget(head, 0, place, _RIGHT)
         for row, mode in enumerate(lab.modes, 1):
             grid.addWidget(label(mode.name), row, 0)
-            grid.addWidget(ModeBar(mode, end, colour), row, 1)
-            for at, text in enumerate(mode.cells):
-                grid.addWidget(label(text), row, at + 2, _RIGHT)
+            if has_bars:
+                grid.addWidget(ModeBar(mode, end, colour), row, 1)
+            for place, at in enumerate(columns, 2):
+                grid.addWidget(label(mode.cells[at]), row, place, _RIGHT)
         return grid
 
 

@@ -34,7 +34,7 @@ _READING = "Reading the lessons..."
 _NO_LINES = "This step names no lines."
 _COLUMNS = ("Step", "Time", "Of roof")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_WIDTHS = (370, 370, 470)
+_WIDTHS = (350, 280, 350)  # names of steps are whole
 
 
 class LessonPane(QWidget):
@@ -110,7 +110,7 @@ class LessonPane(QWidget):
         for each in (self.steps, self.text, self.code):
             columns.addWidget(each)
         columns.setSizes(list(_WIDTHS))
-        for at, stretch in enumerate((4, 4, 5)):
+        for at, stretch in enumerate((5, 4, 5)):
             columns.setStretchFactor(at, stretch)
         column = QVBoxLayout(self._body)
         column.setContentsMargins(0, 0, 0, 0)

@@ -9,6 +9,7 @@ from roofscope.app.presentation.formatting import range_text, ratio_text
 from roofscope.app.window.widgets.labels import tip_text
 
 _WIDTH, _BAR, _AIR = 170, 8, 10
+LEAST_WIDTH = 110  # that the names of both lines fit beside each other
 _LEAST_END = 1.6  # of the scale: the line of worth is always in sight
 _DIM = 120
 
@@ -33,7 +34,7 @@ class ModeBar(QWidget):
         return QSize(_WIDTH, self.fontMetrics().height() + _AIR)
 
     def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
+        return QSize(LEAST_WIDTH, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

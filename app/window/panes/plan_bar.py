@@ -36,7 +36,7 @@ from roofscope.profiling.supervision.run_events import Awaited, Progressed
 TIP = Qt.ItemDataRole.ToolTipRole
 Choice = TypeVar("Choice")
 
-_LEAST_MESSAGE = 44  # letters
+_LEAST_MESSAGE = 38  # letters
 _MOST_NAME = 22  # letters of a device that the box has room for
 
 _PRESET_TEXTS = {"small": "S", "medium": "M", "large": "L"}  # so that the bar fits 1024 pixels
@@ -73,7 +73,7 @@ class PlanBar(QFrame):
         self.device_box = ChoiceBox()
         self.device_box.setAccessibleName("Device that Run uses")
         self.device_box.setToolTip("The device that Run measures on; the chart names the one it shows")
-        self.device_box.setMinimumContentsLength(8)
+        self.device_box.setMinimumContentsLength(12)
         self.device_box.setMaximumWidth(260)
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
@@ -251,9 +251,9 @@ class PlanBar(QFrame):
         if awaited:
             self._message.set_text(f"{awaited_text(awaited)} ({self._said})", "warning")
 
-    def set_message(self, text: str) -> None:
-        """The end of the row: what Run would do, or the progress."""
-        self._message.set_text(text, "muted")
+    def set_message(self, text: str, *shorter: str) -> None:
+        """The end of the row: what Run would do, or the progress; ``shorter`` where there is little room."""
+        self._message.set_text(text, "muted", shorter)
         set_state(self.own_sizes, "")
 
     def show_problem(self, text: str) -> None:
@@ -345,10 +345,10 @@ def _architecture_box() -> QComboBox:
     box.addItem("no GPU code", "")
     for architecture in ARCHITECTURES:
         gpu = gpu_of(architecture)
-        box.addItem(f"{architecture} code", architecture)
+        box.addItem(f"GPU code {architecture}", architecture)
         box.setItemData(box.count() - 1, tip_text(f"Such as {gpu.label}") if gpu else "", TIP)
-    box.setMinimumContentsLength(9)
-    box.setMaximumWidth(160)
+    box.setMinimumContentsLength(13)
+    box.setMaximumWidth(200)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.hide()
     return box

@@ -4,7 +4,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QIcon, QPainter, QPalette, QPolygonF
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from roofscope.app.presentation.flag_text import Badge, badge
+from roofscope.app.presentation.flag_text import Badge, badge, flags_beside
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
@@ -74,7 +74,7 @@ class ResultsDelegate(QStyledItemDelegate):
         if column == _OF_ROOF and row.verdict.fraction_of_roof is not None:
             self._paint_bar(painter, rect, row.verdict.fraction_of_roof, is_above=row.verdict.is_above)
         elif column == FLAGS:
-            self._paint_badges(painter, option, [badge(flag) for flag in row.verdict.flags])
+            self._paint_badges(painter, option, [badge(flag) for flag in flags_beside(row.verdict)])
         elif column == _TRACE and row.has_trace:
             side = mark_size(option)
             corner = QRect(rect.left() + _PADDING, rect.center().y() - side // 2 + 1, side, side)

@@ -115,7 +115,8 @@ class SweepBar(QWidget):
 
     def tell(self, note: str) -> None:
         """What must be known beside the lines."""
-        self._note.set_text(note)
+        first = note.partition(". ")[0].removesuffix(".")
+        self._note.set_text(note, shorter=(f"{first}.", f"{first.partition(' (')[0]}.") if first else ())
         self._note.setToolTip(tip_text(note))
 
     def _chosen(self) -> None:

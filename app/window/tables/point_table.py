@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 )
 
 from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
-from roofscope.app.presentation.flag_text import flags_tip
+from roofscope.app.presentation.flag_text import flags_beside, flags_tip
 from roofscope.app.presentation.point_columns import COLUMNS, Column, RestsOn
 from roofscope.app.presentation.point_row import PointRow, reason_text
 from roofscope.app.presentation.view_filter import ViewFilter
@@ -348,8 +348,8 @@ class PointTable(QAbstractTableModel):
 def _tool_tip(row: PointRow, column: Column) -> str:
     if column.title == "Speed-up" and row.speed_up:
         return f"{speed_up_text(row.speed_up)}\n{speed_up_origin(row.speed_up)}"
-    if column.title == "Flags" and row.verdict.flags:
-        return flags_tip(row.verdict.flags)
+    if column.title == "Flags" and (flags := flags_beside(row.verdict)):
+        return flags_tip(flags)
     if column.in_full:
         return column.in_full(row)
     lines = ["" if column.is_number else column.text(row), reason_text(row.point) or column.tip]

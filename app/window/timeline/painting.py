@@ -190,19 +190,27 @@ class TimelinePainter:
         return np.where(is_gap, QColor(self._theme.grid_major).rgba(), found).astype(np.uint32)
 
     def _text(self, painter: QPainter, name: str, box: QRectF, colour: QColor) -> None:
-        room = box.width() - 2 * _INSIDE
-        width = self._widths.get(name)
-        if width is None:
-            width = self._widths[name] = self._metrics.horizontalAdvance(name)
-        text = name
-        if width > room:
-            letters = int(room / self._letter) - 1
-            if letters < 2:
-                return
-            text = f"{text[:letters]}…"
+        text = self.fitted(name, box.width() - 2 * _INSIDE)
+        if not text:
+            return
         painter.setPen(QColor(self._theme.text_muted if colour.alpha() == _FAINT else self._theme.text))
         base = box.top() + (box.height() + self._metrics.ascent() - self._metrics.descent()) / 2
         painter.drawText(QPointF(box.left() + _INSIDE, base), text)
+
+    def fitted(self, name: str, room: float) -> str:
+        """The name, or its beginning and dots, in so many pixels; "" where there is room for nothing."""
+        width = self._widths.get(name)
+        if width is None:
+            width = self._widths[name] = self._metrics.horizontalAdvance(name)
+        if width <= room:
+            return name
+        letters = int(room / self._letter) - 1
+        while letters >= 2:
+            text = f"{name[:letters]}…"
+            if self._metrics.horizontalAdvance(text) <= room:
+                return text
+            letters -= 1
+        return ""
 
 
 def _text_of(track: Track, level: Level, place: int) -> str:

@@ -23,6 +23,7 @@ from roofscope.app.presentation.traces.operator_cells import OPERATOR_HEADERS, o
 from roofscope.app.window.tables.trace_table import TraceTable
 from roofscope.app.window.widgets.figure_list import as_figure_list
 from roofscope.app.window.widgets.labels import label, placeholder, push_button, tip_text
+from roofscope.app.window.widgets.name_columns import NameColumns
 from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.traces.totals import KernelRow
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 SLICE, AREA, KERNELS, OPERATORS, COMPARED = range(5)
 _AREA_TITLES = ("Name", "Count", "Sum", "Mean", "Median", "95 %")
 _NAME_LETTERS = 24  # of a kernel, before the user makes its column wider
+_LEAST_LETTERS = 12  # of it where figures need the room
 _MOST_ROWS = 2000  # of an area: nobody reads more, and each is an item
 
 
@@ -103,6 +105,7 @@ class TraceSide(QWidget):
 
     def show_kernels(self, rows: Sequence[KernelRow]) -> None:
         self.table.show_rows(rows)
+        self._kernel_widths.fit()
 
     def show_operators(self, rows: "Sequence[OperatorRow]") -> None:
         self.operators.clear()
@@ -131,7 +134,7 @@ class TraceSide(QWidget):
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(False)
-        _limit_names(header)
+        self._kernel_widths = NameColumns(self.kernels, (0,), _LEAST_LETTERS)
         self.kernels.activated.connect(self._kernel_activated)
         self.kernels.clicked.connect(self._kernel_activated)
 

@@ -5,6 +5,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter
 
 _MARGINS = 4  # pixels that Qt leaves beside the text of a field
+_PART = 1  # of a pixel: a text's width is a whole number, and what it is elided by is not
 
 
 class ChoiceBox(QComboBox):
@@ -17,16 +18,21 @@ class ChoiceBox(QComboBox):
         longest = max(map(self.fontMetrics().horizontalAdvance, texts), default=0)
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
-        lacking = longest + _MARGINS - self._field(option, QRect(QPoint(), hint)).width()
+        lacking = longest + _PART + _MARGINS - self._field(option, QRect(QPoint(), hint)).width()
         return hint + QSize(max(lacking, 0), 0)
+
+    @property
+    def shown_text(self) -> str:
+        """What there is room for."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self._field(option, self.rect()).width() - _MARGINS
+        return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
-        room = self._field(option, self.rect()).width() - _MARGINS
-        option.currentText = self.fontMetrics().elidedText(  # pyright: ignore[reportAttributeAccessIssue]
-            self.currentText(), Qt.TextElideMode.ElideRight, room
-        )
+        option.currentText = self.shown_text  # pyright: ignore[reportAttributeAccessIssue]
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)

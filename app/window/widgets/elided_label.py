@@ -1,5 +1,7 @@
 """A line of text that ends in dots where the room ends, whole in its tool tip."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
@@ -14,6 +16,7 @@ class ElidedLabel(QLabel):
     def __init__(self, role: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._whole = ""
+        self._shorter: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -22,8 +25,10 @@ class ElidedLabel(QLabel):
     def whole_text(self) -> str:
         return self._whole
 
-    def set_text(self, text: str, role: str | None = None) -> None:
+    def set_text(self, text: str, role: str | None = None, shorter: Sequence[str] = ()) -> None:
+        """``shorter``: sentences that say less in less room, the longest first, tried before dots are."""
         self._whole = one_line(text)
+        self._shorter = tuple(one_line(each) for each in shorter)
         if role is not None and role != self.property("role"):
             self.setProperty("role", role)
             self.style().unpolish(self)
@@ -42,6 +47,9 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        metrics = self.fontMetrics()
+        forms = (self._whole, *self._shorter)
+        chosen = next((form for form in forms if metrics.horizontalAdvance(form) <= self.width()), forms[-1])
+        shown = metrics.elidedText(chosen, Qt.TextElideMode.ElideRight, self.width())
         self.setText(shown)
         self.setToolTip(tip_text(self._whole) if shown != self._whole else "")
