@@ -126,7 +126,7 @@ def window(folder: Path, points: int) -> list[Growth]:
 
     from roofscope.app.window.application import build_window
     from roofscope.app.window.commands import CommandId
-    from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
 
     app = QApplication(["roofscope"])
     paths = UserPaths(folder / "sessions", folder / "window.ini", folder / "ceilings", folder / "assets")
@@ -190,7 +190,7 @@ def _play_hours(application: "Application", hours: float) -> None:
 
 def headless(folder: Path, points: int) -> list[Growth]:
     """Supervisor, subprocess and recorder, as the command line has them; each point one job."""
-    from roofscope.tests.qt.conftest import FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeTarget
     from roofscope.tests.sessions import DEVICE
 
     catalog = scan([LIBRARY])

@@ -68,7 +68,7 @@ def _window() -> Any:
     from PySide6.QtWidgets import QApplication
 
     from roofscope.app.window.application import build_window
-    from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
 
     folder = _folder()
     app = QApplication.instance() or QApplication(["roofscope"])

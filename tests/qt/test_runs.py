@@ -23,7 +23,8 @@ from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision import supervisor, wait
-from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, marker_of
+from roofscope.tests.qt.conftest import OpenWindow, marker_of
+from roofscope.tests.qt.stand_ins import FakeDevices
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, make_session
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
