@@ -3,18 +3,21 @@
     python3 -P main.py -m roofscope.benchmarks.long_runs [--part window] [--points 5000] [--jobs 300]
 
 Three parts, each in a process of its own. ``window``: the real window, without a screen, with a worker that
-answers at once; it is killed or let go 100 times, and the timers of eight hours are played. ``headless``: the
-command line's supervisor and recorder, with the same worker, killed 100 times. ``worker``: a real worker and
-its fork server, with small jobs on a device, of which one in ten is measured and the others fail in as many
-ways. Memory is PSS: what is shared counts by share. Prints the growth after the first tenth of each process,
-and ends with 0 only where it stays under 20 MB.
+answers at once; it is killed or let go 100 times and more, and the timers of eight hours are played.
+``headless``: the command line's supervisor and recorder, with the same worker, killed 100 times.
+``worker``: a real worker and its fork server, with small jobs on a device, of which one in ten is measured
+and the others fail in as many ways.
+
+Memory is what the processes wrote (`growth`). Prints the growth after the first tenth of each process. The
+window holds the points of its session, by design, so half of its points go into ten sessions, one after the
+other, after each of which it must stand where it stood before, and half into one, for the bytes a point. Ends
+with 0 only where growth stays under 20 MB, and a point under 10 kB.
 """
 
 import argparse
 import gc
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,8 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-
+from roofscope.benchmarks.growth import Growth, Held
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import LIBRARY, UserPaths, module_command
@@ -49,39 +51,9 @@ if TYPE_CHECKING:  # Qt, which the other parts do without
     from roofscope.app.window.application import Application
     from roofscope.app.window.tables.library_model import LibraryModel
 
-MOST_GROWTH_BYTES = 20e6
 RESTARTS = 100
 HOURS = 8.0
 PARTS = ("window", "headless", "worker")
-
-
-class Growth:
-    """PSS of processes over a run: how much it grew after the first tenth."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._bytes: list[int] = []
-
-    def sample(self, pid: int) -> None:
-        with suppress(psutil.Error):
-            self._bytes.append(psutil.Process(pid).memory_full_info().pss)
-
-    @property
-    def after_tenth_bytes(self) -> float:
-        """From about a tenth on to the end, each as the median of three, because one sample wavers."""
-        first, count = len(self._bytes) // 10, len(self._bytes)
-        if count < 10:
-            return float("nan")
-        return statistics.median(self._bytes[-3:]) - statistics.median(self._bytes[first : first + 3])
-
-    def __str__(self) -> str:
-        steps = self._bytes[:: max(1, len(self._bytes) // 10)]
-        series = " ".join(f"{value / 1e6:.0f}" for value in (*steps, *self._bytes[-1:]))
-        return f"{self.name:28} {self.after_tenth_bytes / 1e6:+7.1f} MB   ({series} MB)"
-
-    @property
-    def is_flat(self) -> bool:
-        return self.after_tenth_bytes < MOST_GROWTH_BYTES  # and not of too few samples
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -119,14 +91,17 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def window(folder: Path, points: int) -> list[Growth]:
-    """The window, its timers and its reactions to a worker that is lost; the points go into one session."""
+    """The window, its timers and its reactions to a worker that is lost.
+
+    Half of the points go into ten sessions, the other half into one.
+    """
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtCore import QCoreApplication, QEvent, Qt
     from PySide6.QtWidgets import QApplication
 
     from roofscope.app.window.application import build_window
     from roofscope.app.window.commands import CommandId
-    from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
 
     app = QApplication(["roofscope"])
     paths = UserPaths(folder / "sessions", folder / "window.ini", folder / "ceilings", folder / "assets")
@@ -146,26 +121,35 @@ def window(folder: Path, points: int) -> list[Growth]:
 
     until(lambda: application.panes.plan_bar.device() is not None)
     _tick(application.library, max(points // RESTARTS, 50), Qt)
-    growth = Growth("window")
-    while application.table.rowCount() < points:
-        before, number = application.table.rowCount(), application.table.rowCount() // 50
-        application.window.actions_of[CommandId.RUN].trigger()
-        if number % 5 == 0:  # in mid-run, where the worker may have given some of its results
-            until(partial(_has_begun, application, before))
-            _kill(application.link.worker_pid)
-        until(lambda: not application.controller.is_running)
-        _play_hours(application, HOURS / RESTARTS)
-        application.selection.select(application.table.rowCount())
-        if number % 2:
-            application.link.release()
-        else:
-            _kill(application.link.worker_pid)
-        until(lambda: application.link.worker_pid is None)
+    between, one = Growth("window between sessions"), Held("window with a session", points // 2)
+
+    def fill(count: int, sample: Callable[[], None]) -> None:
+        while application.table.rowCount() < count:
+            before, number = application.table.rowCount(), application.table.rowCount() // 50
+            application.window.actions_of[CommandId.RUN].trigger()
+            if number % 5 == 0:  # in mid-run, where the worker may have given some of its results
+                until(partial(_has_begun, application, before))
+                _kill(application.link.worker_pid)
+            until(lambda: not application.controller.is_running)
+            _play_hours(application, HOURS / RESTARTS)
+            application.selection.select(application.table.rowCount())
+            if number % 2:
+                application.link.release()
+            else:
+                _kill(application.link.worker_pid)
+            until(lambda: application.link.worker_pid is None)
+            gc.collect()
+            sample()
+
+    for _ in range(10):
+        fill(points // 20, lambda: None)
+        application.window.actions_of[CommandId.NEW].trigger()
+        until(lambda: not application.panes.chart.scene.points)
         gc.collect()
-        growth.sample(os.getpid())
+        between.sample(os.getpid())
+    fill(points // 2, lambda: one.sample(os.getpid()))
     application.window.close()
-    sys.stdout.write(f"{application.table.rowCount()} points in the window\n")
-    return [growth]
+    return [between, one]
 
 
 def _has_begun(application: "Application", before: int) -> bool:
@@ -190,7 +174,7 @@ def _play_hours(application: "Application", hours: float) -> None:
 
 def headless(folder: Path, points: int) -> list[Growth]:
     """Supervisor, subprocess and recorder, as the command line has them; each point one job."""
-    from roofscope.tests.qt.conftest import FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeTarget
     from roofscope.tests.sessions import DEVICE
 
     catalog = scan([LIBRARY])

@@ -59,7 +59,7 @@ def own_session() -> Path:
 
 def open_window() -> Application:
     """With tests' invented devices and their worker, which computes nothing."""
-    from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
 
     made = build_window(QApplication([]), places(), source=FakeDevices(), target=FakeTarget("quick"))
     made.start([own_session()])

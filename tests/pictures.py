@@ -31,7 +31,7 @@ from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.profiling.results.debugging import DebugReport
 from roofscope.profiling.results.marks import Mark
-from roofscope.tests.qt.conftest import FakeDevices
+from roofscope.tests.qt.stand_ins import FakeDevices
 from roofscope.tests.qt.test_debug import OUTPUT, STAGE, finding
 
 _MOST_BYTES = 160_000

@@ -45,6 +45,7 @@ class SessionModel(QObject):
 
     def replace(self, session: Session) -> None:
         self._session = session
+        self._by_number = (), {}  # which hold the points of the one before
         self.replaced.emit()
 
     def know_environment(self, origin: Origin) -> None:

@@ -106,6 +106,7 @@ class WindowCommands(QObject):
         parts.panes.debug.stop_asked.connect(parts.debugging.stop)
         parts.model.replaced.connect(self._forget_selection)
         parts.model.replaced.connect(self.steps.forget_session)
+        parts.model.replaced.connect(self._forget_measured_session)
         parts.model.point_added.connect(self._refresh)
         parts.model.marks_changed.connect(self._refresh)
         parts.model.points_changed.connect(self._refresh)
@@ -243,6 +244,11 @@ class WindowCommands(QObject):
         if session is not self._measured_session:
             return ()
         return [point for point in session.points if point.number > self._last_before]
+
+    def _forget_measured_session(self) -> None:
+        """Once another is shown: one that is held here keeps all its points in memory."""
+        if self._parts.model.session is not self._measured_session:
+            self._measured_session = None
 
     def _settle(self, topic: Topic) -> None:
         self._parts.panes.cards.board.settle(topic)

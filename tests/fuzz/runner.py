@@ -3,6 +3,7 @@
 import argparse
 import collections
 import faulthandler
+import itertools
 import random
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from msgspec import Struct
 from roofscope.profiling.paths import module_command
 
 LIMIT_S = 5.0
+DIFFERENT = "read differently"
 _SHOWN = 12
 
 
@@ -53,6 +56,11 @@ class Tally(Struct):
     @property
     def is_clean(self) -> bool:
         return not (self.unnamed or self.crashes or self.slow)
+
+    @property
+    def different(self) -> int:
+        """Of those that ended in a wrong value: files that read with other figures, without a word."""
+        return self.findings.get(DIFFERENT, (0, ""))[0]
 
 
 def run_one(
@@ -107,6 +115,17 @@ def _kind(error: BaseException) -> str:
     return f"{type(error).__name__} at {place}: {str(error)[:80]!r}"
 
 
+def in_shards(name: str, seed: int, first: int, count: int, seconds: float, processes: int) -> Tally:
+    """The same inputs in so many child processes at once, each with a stretch of them."""
+    ends = [first + count * shard // processes for shard in range(processes + 1)]
+    stretches = [(start, end - start) for start, end in itertools.pairwise(ends) if end > start]
+    total = Tally(name)
+    with ThreadPoolExecutor(processes) as pool:
+        for part in pool.map(lambda stretch: in_processes(name, seed, *stretch, seconds), stretches):
+            total.add(part)
+    return total
+
+
 def in_processes(name: str, seed: int, first: int, count: int, seconds: float) -> Tally:
     """Inputs ``first`` to ``first + count`` in child processes: one that crashes costs one input."""
     total, deadline = Tally(name), time.monotonic() + seconds
@@ -134,17 +153,16 @@ def in_processes(name: str, seed: int, first: int, count: int, seconds: float) -
     return total
 
 
-def table(tallies: Sequence[Tally]) -> str:
-    lines = [
-        f"{'target':<16}{'inputs':>8}{'unnamed':>9}{'crashes':>9}{'> 5 s':>7}{'wrong':>7}{'slowest':>10}"
-    ]
+def table(tallies: Sequence[Tally], *, with_findings: bool = True) -> str:
+    heads = f"{'target':<16}{'inputs':>8}{'unnamed':>9}{'crashes':>9}{'> 5 s':>7}"
+    lines = [f"{heads}{'differing':>11}{'else wrong':>12}{'slowest':>10}"]
     for tally in tallies:
         lines.append(
-            f"{tally.name:<16}{tally.inputs:>8}{tally.unnamed:>9}{tally.crashes:>9}{tally.slow:>7}{tally.wrong:>7}"
-            f"{tally.slowest_s:>8.2f} s"
+            f"{tally.name:<16}{tally.inputs:>8}{tally.unnamed:>9}{tally.crashes:>9}{tally.slow:>7}"
+            f"{tally.different:>11}{tally.wrong - tally.different:>12}{tally.slowest_s:>8.2f} s"
         )
         by_count = collections.Counter({kind: count for kind, (count, _) in tally.findings.items()})
-        for kind, count in by_count.most_common(_SHOWN):
+        for kind, count in by_count.most_common(_SHOWN if with_findings else 0):
             lines.append(f"    {count:>6} x {kind}   [{tally.findings[kind][1]}]")
     return "\n".join(lines)
 

@@ -55,12 +55,11 @@ from roofscope.tests.fuzz.exercise import (
     shown_compared,
 )
 from roofscope.tests.fuzz.mutate import changed_bytes, changed_value
+from roofscope.tests.fuzz.runner import DIFFERENT
 from roofscope.tests.fuzz.sessions import hostile_session
 from roofscope.tests.fuzz.stories import changed_story, feed_story
 from roofscope.tests.fuzz.timelines import changed_timeline, feed_timeline
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, SPECS, make_session
-
-DIFFERENT = "read differently"
 
 
 class Target(Struct, frozen=True):

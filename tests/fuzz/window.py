@@ -68,7 +68,7 @@ def _window() -> Any:
     from PySide6.QtWidgets import QApplication
 
     from roofscope.app.window.application import build_window
-    from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+    from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
 
     folder = _folder()
     app = QApplication.instance() or QApplication(["roofscope"])
@@ -150,6 +150,7 @@ def _click(application: Any, number: int) -> None:
 
 def _look_at_panes(application: Any) -> None:
     """Every pane in front in turn, once what it asked in the background is there; then the whole window."""
+    from PySide6.QtCore import QCoreApplication, QEvent
     from PySide6.QtWidgets import QApplication
 
     for dock in application.window.docks.values():
@@ -158,6 +159,8 @@ def _look_at_panes(application: Any) -> None:
         _settle(application)  # which paints it
     application.window.grab()
     QApplication.processEvents()
+    # Without exec() nobody else deletes what is to be deleted later: 2 MB an input.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 def _settle(application: Any) -> None:

@@ -1,6 +1,6 @@
 """The window with temporary places, invented devices and a worker that computes nothing."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application, build_window
-from roofscope.profiling.devices.device import Device, DeviceState
-from roofscope.profiling.devices.host import cpu_device
-from roofscope.profiling.devices.sharing import Sharing
-from roofscope.profiling.paths import UserPaths, module_command
-from roofscope.profiling.supervision.target import LocalTarget
+from roofscope.profiling.paths import UserPaths
 from roofscope.tests import sessions
-from roofscope.tests.sessions import DEVICE, make_session
+from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
+from roofscope.tests.sessions import make_session
 
 OpenWindow = Callable[..., Application]
 
@@ -33,36 +30,6 @@ class PatientBot(QtBot):
 
     def waitExposed(self, widget: QWidget, *, timeout: int = WAIT_MS) -> Any:
         return super().waitExposed(widget, timeout=timeout)
-
-
-class FakeTarget(LocalTarget, frozen=True):
-    mode: str = "quick"
-    marker: str = "/nonexistent"
-
-    def argv(self) -> tuple[str, ...]:
-        return (*module_command("roofscope.tests.qt.fake_worker"), self.mode, self.marker)
-
-
-class FakeDevices:
-    """An invented GPU, and this machine's CPU."""
-
-    def __init__(self, devices: tuple[Device, ...] | None = None) -> None:
-        self._devices = devices if devices is not None else (DEVICE, cpu_device())
-        self.reading_count = 0
-        self.others = Sharing()
-
-    def find(self) -> tuple[Device, ...]:
-        return self._devices
-
-    def state(self, device: Device) -> DeviceState:
-        self.reading_count += 1
-        return DeviceState(clock_hz=1980e6, power_w=412.0, event_reasons=("power cap",))
-
-    def sharing(self, device: Device, own: Collection[int], readings: int) -> Sharing:
-        return self.others
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Examined
-from roofscope.tests.qt.conftest import FakeDevices, OpenWindow
+from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.qt.stand_ins import FakeDevices
 from roofscope.tests.qt.test_runs import press, tick_only, until_idle
 
 

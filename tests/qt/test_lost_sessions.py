@@ -4,9 +4,11 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
+import pytest
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
+from roofscope.app.window.settings import Settings
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow, marker_of
@@ -31,6 +33,26 @@ def test_a_damaged_session_is_shown_without_what_is_damaged_and_says_so(
     assert application.model.session.path == target
     assert load(target).problems == ()
     assert len(load(target).points) == 43
+
+
+@pytest.mark.parametrize(
+    ("change", "points"),
+    [
+        ("UPDATE outcome SET value = CAST(x'7bff7d' AS TEXT) WHERE id = 3", 43),  # no UTF-8
+        ("UPDATE outcome SET value = replace(hex(zeroblob(20000)), '00', '[') WHERE id = 3", 43),
+        ("UPDATE session SET created_at = 7", 44),
+        ("DROP TABLE outcome", 0),
+    ],
+)
+def test_a_last_session_that_was_changed_keeps_no_window_from_starting(
+    open_window: OpenWindow, session_file: Path, paths: UserPaths, change: str, points: int
+) -> None:
+    Settings(paths.settings).remember_session(session_file)
+    with contextlib.closing(sqlite3.connect(session_file, isolation_level=None)) as connection:
+        assert connection.execute(change).rowcount  # of what is there
+    application = open_window()
+    assert len(application.model.session.points) == points
+    assert application.panes.cards.notice_texts
 
 
 def test_a_run_adds_nothing_to_a_damaged_session(open_window: OpenWindow, qtbot: QtBot, session_file: Path):

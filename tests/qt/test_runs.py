@@ -1,5 +1,6 @@
 """Runs from the window, with a worker in a process of its own that computes nothing."""
 
+import gc
 import os
 import shutil
 import signal
@@ -24,7 +25,8 @@ from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision import supervisor, wait
-from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, marker_of
+from roofscope.tests.qt.conftest import OpenWindow, marker_of
+from roofscope.tests.qt.stand_ins import FakeDevices
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, make_session
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -103,6 +105,23 @@ def test_a_second_run_appends_and_probes_no_more(open_window: OpenWindow, qtbot:
     assert len(session.points) == 2 * count
     assert len(session.ceilings) == ceilings
     assert len({point.job.id for point in session.points}) == 2
+
+
+def test_a_session_that_was_measured_is_let_go_with_the_next_one(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window()
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    path = application.model.session.path
+
+    def is_kept() -> bool:
+        gc.unfreeze()  # what the window has frozen is not listed
+        gc.collect()
+        return any(type(found) is Session and found.path == path for found in gc.get_objects())
+
+    assert is_kept()
+    application.controller.new_session(application.panes.plan_bar.device())
+    qtbot.waitUntil(lambda: not is_kept())  # else windows that are open for days keep all that they measured
 
 
 def test_results_are_in_the_file_while_the_run_goes_on(open_window: OpenWindow, qtbot: QtBot):

@@ -12,7 +12,8 @@ from roofscope.app.window.commands import CommandId
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.devices.sharing import Sharing
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.qt.conftest import FakeDevices, OpenWindow
+from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.qt.stand_ins import FakeDevices
 from roofscope.tests.qt.test_runs import press, tick_only, until_idle
 from roofscope.tests.sessions import DEVICE
 

@@ -36,7 +36,8 @@ from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.profiling.planning.plan import TOUR
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
-from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
+from roofscope.tests.qt.conftest import OpenWindow, write_session
+from roofscope.tests.qt.stand_ins import FakeDevices
 from roofscope.tests.sessions import DEVICE
 
 CTRL = Qt.KeyboardModifier.ControlModifier

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from roofscope.app.window.application import Application, build_window
 from roofscope.profiling.paths import UserPaths
-from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+from roofscope.tests.qt.stand_ins import FakeDevices, FakeTarget
 
 
 def main(task: str, folder: Path, files: list[Path]) -> int:

@@ -1,6 +1,6 @@
 """The log: what the program did and when, to filter, to read, to copy."""
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from roofscope.app.window.activity_log import MOST_ENTRIES, ActivityLog, LogEntry, LogKind
@@ -8,6 +8,8 @@ from roofscope.app.window.widgets.fixed_font import fixed_font
 from roofscope.app.window.widgets.labels import as_pane, choice_box
 
 _ALL = "everything"
+# Qt keeps some 7 kB for each line that is appended, and 1 kB for one of a text that is set as a whole.
+_MOST_APPENDED = 400
 
 
 class LogPane(QWidget):
@@ -30,7 +32,9 @@ class LogPane(QWidget):
         self.text.setReadOnly(True)
         self.text.setAccessibleName("Log of the program")
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setMaximumBlockCount(4 * MOST_ENTRIES)
+        self.text.setMaximumBlockCount(MOST_ENTRIES)
+        self._appended = 0
+        self._was_scrolled_back = False
         self.text.setFont(fixed_font())
         copy = _button("Copy", "Copy what the log shows")
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
@@ -54,8 +58,26 @@ class LogPane(QWidget):
     def _add(self, entry: LogEntry) -> None:
         if self._shows(entry):
             self.text.appendPlainText(entry.line)
+            self._appended += 1 + entry.line.count("\n")
+            if self._appended >= _MOST_APPENDED and self._is_left_alone():
+                self._fill()
+
+    def _is_left_alone(self) -> bool:
+        """Whether nobody has scrolled back or selected something, which another text would undo."""
+        is_back = self._is_scrolled_back() if self.isVisible() else self._was_scrolled_back
+        return not is_back and not self.text.textCursor().hasSelection()
+
+    def _is_scrolled_back(self) -> bool:
+        bar = self.text.verticalScrollBar()
+        return bar.value() < bar.maximum()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Keep where it stood: the text of a hidden pane does not follow its end."""
+        self._was_scrolled_back = self._is_scrolled_back()
+        super().hideEvent(event)
 
     def _fill(self) -> None:
+        self._appended = 0
         has_some = bool(self._log.entries)
         self.text.setPlaceholderText("Nothing matches." if has_some else "Nothing has happened yet.")
         self.text.setPlainText("\n".join(entry.line for entry in self._log.entries if self._shows(entry)))
