@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.roofline.scene import ChartY
 from roofscope.app.presentation.tokens import LIGHT, MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.test_roofline_chart import open_chart
+from roofscope.tests.recorded import kept
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.mark.parametrize("name", ["h200", "h200-tour", "h200-gelu"])
 @pytest.mark.parametrize("y", list(ChartY))
 def test_screen_svg_and_png_agree(qtbot: QtBot, name: str, y: ChartY) -> None:
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(kept(name))
     chart, _, _ = open_chart(qtbot, session)
     chart.set_y(y)
     qtbot.waitUntil(lambda: bool(chart.plot.labels))

@@ -22,6 +22,7 @@ from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.recorded import kept
 
 VERDICT = next(index for index, column in enumerate(COLUMNS) if column.title == "B is")
 SESSIONS = ASSETS / "sessions"
@@ -29,7 +30,7 @@ SESSIONS = ASSETS / "sessions"
 
 @pytest.fixture
 def tour(tmp_path: Path) -> Path:
-    return Path(shutil.copyfile(SESSIONS / "h200-tour.roofscope", tmp_path / "tour.roofscope"))
+    return Path(shutil.copyfile(kept("h200-tour"), tmp_path / "tour.roofscope"))
 
 
 def shown(application: Application) -> ComparePane:

@@ -17,12 +17,12 @@ from roofscope.app.window.tables.row_store import RowStore
 from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.advice.rules import advise
 from roofscope.profiling.analysis.verdict import VerdictKind
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import TOUR, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -373,7 +373,7 @@ def test_an_implementation_has_a_name_for_people(provider: Provider, variant: st
 
 def test_what_limits_a_point_is_what_the_sentences_name_and_a_search_finds_it() -> None:
     """Of some no roof is near, and no evidence of the verdict's says why; the advice's does."""
-    session = load(ASSETS / "sessions" / "h200-tour.roofscope")
+    session = load(kept("h200-tour"))
     cases = Cases(session)
     store = RowStore(session)
     column = next(one for one in COLUMNS if one.title == "Limited by")
@@ -399,7 +399,7 @@ def test_what_limits_a_point_is_what_the_sentences_name_and_a_search_finds_it() 
 
 
 def test_a_point_of_another_type_may_explain_one_that_was_shown_before() -> None:
-    session = load(ASSETS / "sessions" / "h200-tour.roofscope")
+    session = load(kept("h200-tour"))
     whole = RowStore(session)
     found = next(
         index

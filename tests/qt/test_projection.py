@@ -5,9 +5,8 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
-from roofscope.profiling.paths import ASSETS
 from roofscope.tests.qt.conftest import OpenWindow
-from roofscope.tests.recorded import GELU
+from roofscope.tests.recorded import GELU, kept
 
 
 def dialog_of(application) -> ProjectionDialog:
@@ -34,7 +33,7 @@ def test_the_dialog_bounds_the_points_by_the_chosen_gpu(open_window: OpenWindow,
 def test_it_follows_a_session_that_was_on_its_way_when_it_was_asked_for(
     open_window: OpenWindow, qtbot: QtBot
 ):
-    application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
+    application = open_window(kept("h200-tour"))
     application.commands.sessions.open(GELU)
     dialog = dialog_of(application)
     qtbot.waitUntil(lambda: application.model.session.path == GELU)

@@ -13,17 +13,17 @@ from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.marks import Mark, Moment
 from roofscope.profiling.results.session_reader import load, load_trace
 from roofscope.profiling.traces import source
 from roofscope.profiling.traces.reading import open_trace
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.qt.test_window import drop, notices
+from roofscope.tests.recorded import kept
 from roofscope.tests.trace_events import RECORDED, write_no_traces
 from roofscope.tests.traces import Planted, write_trace
 
-TOUR = ASSETS / "sessions" / "h200-tour.roofscope"
+TOUR = kept("h200-tour")
 
 
 @pytest.mark.listens

@@ -15,11 +15,11 @@ from roofscope.app.window.chart.legend import LegendEntry
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session
 
 LEFT = Qt.MouseButton.LeftButton
@@ -212,7 +212,7 @@ def rows_of(bar: ChartBar) -> int:
 def test_the_bar_takes_one_row_where_it_can_and_cuts_nothing(
     open_window: OpenWindow, qtbot: QtBot, width: int
 ) -> None:
-    application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
+    application = open_window(kept("h200-tour"))
     application.window.resize(width, 800)
     QApplication.processEvents()
     bar = application.panes.chart.bar
@@ -234,7 +234,7 @@ def test_the_bar_takes_one_row_where_it_can_and_cuts_nothing(
 
 
 def test_the_heads_note_is_a_sign_where_there_is_no_room_for_words(open_window: OpenWindow) -> None:
-    application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
+    application = open_window(kept("h200-tour"))
     heading, shown = application.panes.chart.bar.heading, dict[int, bool]()
     for width in (*range(1000, 1500, 20), 2560):
         application.window.resize(width, 900)
@@ -247,7 +247,7 @@ def test_the_heads_note_is_a_sign_where_there_is_no_room_for_words(open_window: 
 
 
 def test_the_height_is_chosen_in_the_bar(open_window: OpenWindow) -> None:
-    chart = open_window(ASSETS / "sessions" / "h200-tour.roofscope").panes.chart
+    chart = open_window(kept("h200-tour")).panes.chart
     assert not chart.scene.is_of_roof
     chart.bar.y_choice.button(1).click()
     assert chart.scene.is_of_roof
@@ -256,7 +256,7 @@ def test_the_height_is_chosen_in_the_bar(open_window: OpenWindow) -> None:
 
 
 def test_a_tag_is_found_in_chart_and_table_alike_as_soon_as_it_is_given(open_window: OpenWindow) -> None:
-    application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
+    application = open_window(kept("h200-tour"))
     application.panes.results._filter.setText("urgentxx")
     assert application.table.rowCount() == 0
     application.model.set_mark(3, Mark().tagged("urgentxx"))

@@ -16,6 +16,7 @@ from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 from roofscope.tests.label_boxes import label_box
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import CEILINGS, ceiling, empty_session, make_session
 
 FONT = Font(11, partial(text_width, size=11))
@@ -187,7 +188,7 @@ def test_width_of_text_grows_with_text_and_size() -> None:
 
 @pytest.mark.parametrize("name", ["h200", "h200-tour"])
 def test_no_leader_goes_through_a_text(name: str) -> None:
-    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    session = load(kept(name))
     scene = build_scene(session, all_points(session))
     view, _, labels = placed(scene, 960, 480)
     assert sum(label.has_leader for label in labels) > 2
@@ -204,7 +205,7 @@ def test_no_leader_goes_through_a_text(name: str) -> None:
 @pytest.mark.parametrize("name", ["h200", "h200-tour", "h200-gelu"])
 @pytest.mark.parametrize("size", [(1178, 620), (700, 380), (505, 280), (2400, 1300)])
 def test_no_leader_goes_through_another_marker(name: str, size: tuple[float, float]) -> None:
-    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    session = load(kept(name))
     scene = build_scene(session, all_points(session))
     view, _, labels = placed(scene, *size)
     assert labels
@@ -244,7 +245,7 @@ def test_points_alone_far_below_their_roof_are_named() -> None:
 def test_no_label_is_struck_through_and_the_selected_point_has_one(
     name: str, size: tuple[float, float]
 ) -> None:
-    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    session = load(kept(name))
     points = all_points(session)
     for selected in [point.number for point in session.points if point.measured][::7]:
         scene = build_scene(session, points, ChartOptions(selected=selected))

@@ -5,7 +5,6 @@ import random
 from collections.abc import Iterator
 from functools import cache, partial
 from itertools import chain, combinations, pairwise
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,6 +22,7 @@ from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 from roofscope.tests.label_boxes import label_box
+from roofscope.tests.recorded import kept
 
 SESSIONS = ("h200", "h200-tour", "h200-gelu")
 SIZES = ((640, 360), (739, 420), (1180, 620), (2400, 1300))
@@ -37,7 +37,7 @@ Choice = tuple[str, frozenset[Source], frozenset[Bound], tuple[int, int]]
 
 @cache
 def opened(name: str) -> tuple[Session, list[ChartPoint | StripPoint]]:
-    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    session = load(kept(name))
     return session, all_points(session)
 
 

@@ -40,6 +40,7 @@ from roofscope.profiling.results.outcome import (
 )
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session, measured
 
 POINT = next(point for point in make_session().points if point.measured)
@@ -99,7 +100,7 @@ IN_A_PIPE = 100_000
 
 @cache
 def recorded(name: str) -> Session:
-    return load(ASSETS / "sessions" / f"{name}.roofscope")
+    return load(kept(name))
 
 
 @cache

@@ -38,9 +38,10 @@ from roofscope.profiling.results.outcome import Failed, FailureKind, Stage, Time
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session
 
-TOUR = ASSETS / "sessions" / "h200-tour.roofscope"
+TOUR = kept("h200-tour")
 
 
 def titled(name: str) -> int:

@@ -19,12 +19,13 @@ from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import CodeNote, CompileNotes, Method
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session
 
 
 @cache
 def of(name: str) -> tuple[Laboratory, ...]:
-    return laboratories(load(ASSETS / "sessions" / f"{name}.roofscope"))
+    return laboratories(load(kept(name)))
 
 
 def one(name: str, kernel: str, workload: str) -> Laboratory:

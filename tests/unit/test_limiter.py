@@ -10,7 +10,6 @@ from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.profiling.analysis import limiter
 from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding, wave_efficiency
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import (
     BuildInfo,
@@ -24,6 +23,7 @@ from roofscope.profiling.results.outcome import (
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests import sessions
+from roofscope.tests.recorded import kept
 
 COPY_S = 2**30 / 4277e9  # of the invented gelu at 2**27 float32
 SMALL_COPY_S = 2**23 / 4277e9  # and at 2**20
@@ -279,7 +279,7 @@ WRONGLY_NAMED = {"h200": 101, "h200-gelu": 4, "h200-tour": 38}
 def test_no_recorded_point_is_bound_by_a_roof_that_is_far(
     name: str, before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(kept(name))
     kinds = Counter(far_kinds(session))
     assert not kinds.keys() & set(ROOFS)
     assert kinds.total() >= before  # those, and what was launch-bound

@@ -36,6 +36,7 @@ from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.results.session_storable import NotStorable
 from roofscope.profiling.results.session_writer import SessionStore, copy
 from roofscope.tests.qt.conftest import write_session
+from roofscope.tests.recorded import kept
 
 AT = "2026-01-02T03:04:05.678+00:00"
 LATER = "2026-01-02T03:04:06.000+00:00"
@@ -115,7 +116,7 @@ def test_the_newest_mark_of_a_point_is_what_a_session_opens_with(path: Path) -> 
 
 @pytest.mark.parametrize("name", ["h200-gelu", "h200-tour"])
 def test_an_older_session_takes_marks(tmp_path: Path, name: str) -> None:
-    path = Path(shutil.copyfile(ASSETS / "sessions" / f"{name}.roofscope", tmp_path / "old.roofscope"))
+    path = Path(shutil.copyfile(kept(name), tmp_path / "old.roofscope"))
     before = load(path)
     assert before.marks == {}
     add_marks(path, (1, PIN))

@@ -14,8 +14,8 @@ import pytest
 from roofscope.app.cli.export import hand_over
 from roofscope.app.presentation.perfetto.page import PERFETTO, page_html
 from roofscope.app.presentation.perfetto.server import PerfettoPage
-from roofscope.profiling.paths import ASSETS
 from roofscope.tests.browser import CHROMIUM, Browser
+from roofscope.tests.recorded import kept
 
 pytestmark = pytest.mark.listens
 TRACE = b'{"traceEvents": []}' * 999
@@ -154,7 +154,7 @@ def test_export_opens_the_page_and_ends_when_the_trace_is_handed_over(
         return True
 
     monkeypatch.setattr(webbrowser, "open", browse)
-    session = ASSETS / "sessions" / "h200-tour.roofscope"
+    session = kept("h200-tour")
     hand_over(session, "softmax/triton_online")
     assert json.loads(gzip.decompress(got[0]))["traceEvents"]
     assert "http://127.0.0.1:" in capsys.readouterr().out

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from roofscope.profiling.analysis.frame import make_frame
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session
 
 
@@ -36,7 +36,7 @@ def check(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["h200", "h200-gelu", "h200-tour"])
 def test_of_recorded_sessions(name: str, tmp_path: Path) -> None:
-    path = Path(shutil.copy(ASSETS / "sessions" / f"{name}.roofscope", tmp_path))
+    path = Path(shutil.copy(kept(name), tmp_path))
     SessionStore.append(path).close()  # lifts it
     check(path)
 

@@ -9,6 +9,7 @@ from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.products import PRODUCTS, Product, UnknownProduct, find_product
 from roofscope.profiling.roofline.roofline import Bound
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import make_session
 
 # Bytes a second and FLOP/s in FP32, FP16 as the data sheets print them; the formula's own may differ by 3 %.
@@ -113,7 +114,7 @@ def test_a_kernel_whose_specification_is_lost_has_no_bound():
 def test_no_bound_is_above_what_was_measured_here():
     """A bound that a recorded point passes would be none."""
     for name in ("h200", "h200-tour", "h200-gelu"):
-        for point in project(load(ASSETS / "sessions" / f"{name}.roofscope"), find_product("T4")).points:
+        for point in project(load(kept(name)), find_product("T4")).points:
             assert point.bound_here_s is not None
             assert point.bound_here_s < point.measured_s * 1.001, point
 

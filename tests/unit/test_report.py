@@ -24,6 +24,7 @@ from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import Identity, Session
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import kept
 from roofscope.tests.sessions import empty_session, make_session
 from roofscope.tests.sweeps import sweep_session
 
@@ -125,7 +126,7 @@ def test_what_failed_is_there_with_its_reason() -> None:
 
 @pytest.mark.parametrize("name", ["h200-gelu", "h200-tour"])
 def test_each_point_has_the_sentences_that_why_says_folded(name: str) -> None:
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(kept(name))
     texts, page = WhyTexts(session), Page(report_html(session))
     shown = Counter((tag, text) for tag, text in page.texts if tag in ("summary", "dd"))
     for point in session.points:
@@ -178,7 +179,7 @@ def test_marks_that_change_the_reading_order_are_written_out() -> None:
 
 
 def test_nothing_is_fetched() -> None:
-    text = report_html(load(ASSETS / "sessions" / "h200-tour.roofscope"))
+    text = report_html(load(kept("h200-tour")))
     page = Page(text)
     policy = next(attrs for tag, attrs in page.tags if tag == "meta" and "http-equiv" in attrs)
     assert policy["content"] == (

@@ -13,6 +13,7 @@ from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.children import python
+from roofscope.tests.recorded import kept
 
 PAGE = Path(__file__).parents[2] / "docs" / "session-file.md"
 
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     SessionStore.append(path).close()
     for night, name in enumerate(("h200", "h200-tour"), start=1):
         (tmp_path / "nightly" / str(night)).mkdir(parents=True)
-        shutil.copy(ASSETS / "sessions" / f"{name}.roofscope", tmp_path / "nightly" / str(night))
+        shutil.copy(kept(name), tmp_path / "nightly" / str(night))
     return tmp_path
 
 

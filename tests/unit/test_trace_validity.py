@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load, load_trace
 from roofscope.profiling.traces.validity import faults_of
+from roofscope.tests.recorded import kept
 
 SLICE = {"ph": "X", "name": "kernel", "cat": "kernel", "pid": 0, "tid": 7, "ts": 5.0, "dur": 2.0}
 BEGIN = {"ph": "s", "id": 1, "cat": "ac2g", "name": "ac2g", "pid": 1, "tid": 1, "ts": 4.0}
@@ -64,7 +64,7 @@ def test_what_is_no_trace_is_said_so() -> None:
 
 def test_of_a_recorded_trace_only_flows_may_be_unpaired() -> None:
     """Kineto leaves out the begin of some launches."""
-    path = ASSETS / "sessions" / "h200-tour.roofscope"
+    path = kept("h200-tour")
     traces = load(path).traces
     assert traces
     for trace in traces:
