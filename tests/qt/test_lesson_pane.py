@@ -57,7 +57,10 @@ def test_it_shows_the_lesson_of_the_session_and_a_step_selects_its_point(
         "Exercise",
     ]
     assert application.selection.number is None
+    qtbot.waitUntil(lambda: not pane.is_reading)
+    assert pane.code.view.toPlainText()  # the gallery takes no picture before the lines are there
     choose(pane, 3)
+    assert pane.is_reading
     assert application.selection.number == point_of(application, "cuda_sigmoid").number
     assert pane.shown.story.steps[3].lesson in pane.text.texts
 

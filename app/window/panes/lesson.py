@@ -67,6 +67,7 @@ class LessonPane(QWidget):
         self.steps = _step_list()
         self.text = LessonText()
         self.code = CodeSide("The lines that did it", theme)
+        self._is_reading_lines = False
         self._empty = placeholder(_READING)
         self._body = QWidget()
         self._stack = QStackedWidget()
@@ -94,7 +95,9 @@ class LessonPane(QWidget):
 
     @property
     def is_reading(self) -> bool:
-        return self._stack.currentWidget() is self._empty and self._empty.text() == _READING
+        """The story, or the lines of its step, which come a little later."""
+        is_empty = self._stack.currentWidget() is self._empty
+        return (is_empty and self._empty.text() == _READING) or self._is_reading_lines
 
     def _arrange(self) -> None:
         bar = QHBoxLayout()
@@ -251,6 +254,7 @@ class LessonPane(QWidget):
             self.text.show_step(view, step)
         shown = step or _beginning(view)
         excerpt = shown.excerpt
+        self._is_reading_lines = excerpt is not None
         if excerpt is None:
             self.code.show_content(_NO_LINES)
             return
@@ -259,6 +263,7 @@ class LessonPane(QWidget):
             if self._view is view and (self._step() or _beginning(view)) is shown:
                 self.code.show_content(sheet)
                 self.code.view.go_to(excerpt.first - 1)
+                self._is_reading_lines = False
 
         self._background.ask(lambda: sheet_of_excerpt(excerpt), show)
 
