@@ -69,7 +69,7 @@ def test_every_round_gives_each_implementation_one_block_in_random_order() -> No
 
 
 def test_a_sustained_block_follows_the_same_calls() -> None:
-    """Behind a rival that draws less power it would find that one's clock."""
+    """Behind one that draws less power it would find that one's clock."""
     log: list[str] = []
     turns = [turn(log, name) for name in "ab"]
     for each in turns:

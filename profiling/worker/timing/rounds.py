@@ -24,7 +24,7 @@ from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
 # Before each block of the sustained regime, as before a sustained ceiling: the power cap follows a load by up
-# to half a second, and a block behind a rival that draws less would find that one's clock.
+# to half a second, and a block behind another that draws less would find that one's clock.
 LEAD_IN_S = 1.0
 _MOST_ROUNDS = 2000
 _LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
