@@ -139,6 +139,9 @@ def test_the_sentence_explains_the_ratio() -> None:
     assert said.endswith(
         "runs 2 kernels instead of 1, computes 100 % more and idles 10.00 µs instead of nothing."
     )
+    longer = read_events(*work("a", 0, 10, 10, 1), *work("b", 1, 60, 10, 2))
+    [said] = comparison_sentences(compare_traces([first, longer]))
+    assert said.endswith("computes as long and idles 4.00× as long.")
     [said] = comparison_sentences(compare_traces([first, first]))
     assert said.endswith("runs 2 kernels as before, computes as long and idles as long.")
 

@@ -11,6 +11,7 @@ from roofscope.app.presentation.formatting import (
 from roofscope.profiling.traces.comparison import ComparedKernel, ComparedTrace, TraceComparison
 
 _ALIKE = 0.005  # shares below this one are not worth a word
+_MANY = 3.0  # times as long: of more, percent do not read
 
 
 def trace_labels(comparison: TraceComparison) -> tuple[str, ...]:
@@ -55,6 +56,8 @@ def _changed(verb: str, before_s: float, after_s: float) -> str:
     change = after_s / before_s - 1
     if abs(change) < _ALIKE:
         return f"{verb} as long"
+    if change >= _MANY - 1:
+        return f"{verb} {ratio_text(after_s / before_s)} as long"
     return f"{verb} {percent_text(abs(change))} {'less' if change < 0 else 'more'}"
 
 
