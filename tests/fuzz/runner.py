@@ -8,12 +8,14 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -126,28 +128,38 @@ def in_shards(name: str, seed: int, first: int, count: int, seconds: float, proc
     return total
 
 
+def _last_line(errors: IO[bytes]) -> str:
+    """What a process said as it died: a module that is missing on this machine is no crash of the program."""
+    errors.seek(0)
+    lines = [line.strip() for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line] or lines
+    return f": {telling[-1][:120]}" if telling else ""
+
+
 def in_processes(name: str, seed: int, first: int, count: int, seconds: float) -> Tally:
     """Inputs ``first`` to ``first + count`` in child processes: one that crashes costs one input."""
     total, deadline = Tally(name), time.monotonic() + seconds
     at = first
     while at < first + count and (left_s := deadline - time.monotonic()) > 0:
         words = [name, "--seed", str(seed), "--first", str(at), "--inputs", str(first + count - at)]
-        child = subprocess.Popen(
-            [*module_command("roofscope.tests.fuzz.runner"), *words, "--seconds", str(left_s)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        assert child.stdout is not None
-        last = Tally(name)
-        for line in child.stdout:
-            if line.startswith(b"{"):
-                last = msgspec.json.decode(line, type=Tally)
-        code = child.wait()
+        with tempfile.TemporaryFile() as errors:
+            child = subprocess.Popen(
+                [*module_command("roofscope.tests.fuzz.runner"), *words, "--seconds", str(left_s)],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+            assert child.stdout is not None
+            last = Tally(name)
+            for line in child.stdout:
+                if line.startswith(b"{"):
+                    last = msgspec.json.decode(line, type=Tally)
+            code = child.wait()
+            said = _last_line(errors) if code else ""
         at += last.inputs
         if code:  # what died was the one after the last it said of
             last.crashes += 1
             last.inputs += 1
-            last.found(f"the process ended with {code}", f"{seed}:{name}:{at}")
+            last.found(f"the process ended with {code}{said}", f"{seed}:{name}:{at}")
             at += 1
         total.add(last)
     return total
