@@ -1,5 +1,6 @@
 """``counters``: counts what points of a session move, by Nsight Compute, and keeps it beside them."""
 
+import os
 import shlex
 import tempfile
 from pathlib import Path
@@ -24,6 +25,7 @@ from roofscope.app.cli.options import (
     TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import workload_text
+from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -118,10 +120,11 @@ def _asked(session: Session, point: Point, catalog: Catalog) -> _Asked:
 
 def _print_command(point: Point, asked: _Asked) -> None:
     name = f"roofscope-point-{point.number}"
-    question = Path(tempfile.gettempdir()) / f"{name}.json"
-    words = command_for(asked.request, asked.device, question, name)
-    typer.echo(shlex.join(words))
-    typer.echo(f"ncu-ui {name}.ncu-rep")
+    handle, question = tempfile.mkstemp(".json", f"{name}-")  # stays, because the command reads it
+    os.close(handle)
+    words = command_for(asked.request, asked.device, Path(question), name)
+    say(shlex.join(words))
+    say(f"ncu-ui {name}.ncu-rep")
 
 
 def _count(session: Session, points: list[Point], asked: list[_Asked], patience: float) -> int:

@@ -15,6 +15,7 @@ from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import Kernel, scan
 from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.generated import MOST_BYTES, Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo, Failed, FailureKind, Measured
 from roofscope.profiling.supervision.protocol import CodeReady, Notice, OutcomeReady
@@ -202,7 +203,7 @@ def test_a_trace_of_what_tampers_says_so(tmp_path: Path) -> None:
         job, catalog, Instruments(cpu_device()), lambda _: Replaced(), lambda _: None, lambda: None
     )
     with pytest.raises(RuntimeError, match=r"^its process replaced torch\.empty \(by eager\.py:3\)\.$"):
-        executor.trace()
+        executor.trace(TraceOptions())
 
 
 class EndedOverCode(OwnProcess):

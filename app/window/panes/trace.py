@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.timeline.source import TraceSource
@@ -26,6 +26,7 @@ from roofscope.app.window.timeline.roofline_view import TraceRooflineView
 from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.timeline.trace_files import TraceFiles
 from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.flow_layout import FlowLayout
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.results.session import TraceInfo
@@ -108,14 +109,10 @@ class TracePane(QWidget):
         self._refresh()
 
     def _arrange(self) -> None:
-        bar = QHBoxLayout()
-        bar.setSpacing(8)
-        bar.addWidget(self.views)
-        bar.addWidget(self.panel.search, 1)
-        bar.addWidget(self.panel.hit_text)
-        bar.addStretch(1)
-        for button in (self.stack_button, self._record_button, self.record_options, self.files):
-            bar.addWidget(button)
+        bar = FlowLayout()  # large letters need a second row
+        buttons = (self.stack_button, self._record_button, self.record_options, self.files)
+        for part in (self.views, self.panel.search, self.panel.hit_text, *buttons):
+            bar.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
         layout.setSpacing(4)
