@@ -28,7 +28,6 @@ _STEMS = {
     "matmul": ("eager", "compile_default", "triton_grouped", "cuda_wgmma"),
 }
 _SWEPT = {kernel: tuple(f"{kernel}/{stem}" for stem in stems) for kernel, stems in _STEMS.items()}
-_TRACED = ("softmax/eager", "softmax/compile_default", "softmax/triton_online", "softmax/cuda_registers")
 
 
 class Part(NamedTuple):
@@ -43,7 +42,7 @@ def parts() -> Iterator[Part]:
     kernels = scan().kernels
     stems = [part for stem in (*_GELU, "triton_sigmoid") for part in ("--implementation", stem)]
     each = tuple(("run", name, *_EVERY, "--provider", "library", *_BOTH, "--out", _OUT) for name in TOUR)
-    traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _TRACED)
+    traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _SWEPT["softmax"])
     large, small = (tuple((*run, "--preset", preset) for run in each) for preset in ("large", "small"))
     yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
     yield Part("tour", (*large, *traces, *small))

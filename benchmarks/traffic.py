@@ -16,6 +16,7 @@ from pathlib import Path
 
 from roofscope.profiling.analysis.traffic_estimate import Reuse, estimate_of, held_bytes
 from roofscope.profiling.decoding import decode
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.planning.catalog import Catalog, scan
@@ -23,8 +24,8 @@ from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.supervision.counting import CannotCount, CountRequest, count
-from roofscope.profiling.supervision.tracing import CannotTrace, trace_job
+from roofscope.profiling.supervision.counting import CannotCount, CountRequest, count, count_request
+from roofscope.profiling.supervision.tracing import CannotTrace
 
 _CHILD = "roofscope.benchmarks.traffic_child"
 _LEAST_BYTES = 64e6
@@ -85,7 +86,7 @@ def _count(path: Path, most: int, log: Path | None) -> None:
         and point.job.work.byte_count >= _LEAST_BYTES
         and point.number not in session.counters
     ][:most]
-    asked = [(point, request) for point in large if (request := _request(session, point, catalog))]
+    asked = [(point, request) for point in large if (request := _request(session, point, catalog, devices))]
     device = session.own_device(devices)
     if device is None or not asked:
         sys.exit("There is nothing to count here.")
@@ -101,15 +102,15 @@ def _count(path: Path, most: int, log: Path | None) -> None:
                 print(f"{point.number} {point.implementation.key}: {counted}", file=sys.stderr)
 
 
-def _request(session: Session, point: Point, catalog: Catalog) -> CountRequest | None:
+def _request(
+    session: Session, point: Point, catalog: Catalog, devices: Sequence[Device]
+) -> CountRequest | None:
     try:
-        job = trace_job(session, point, catalog, local_devices())
+        request, _ = count_request(session, point, catalog, devices)
     except CannotTrace as error:
         print(error, file=sys.stderr)
         return None
-    kernel = catalog.kernel(point.implementation.kernel)
-    assert kernel is not None
-    return CountRequest(kernel, job.implementations[0], job.workload, job.work.byte_count)
+    return request
 
 
 def _measure_curves(path: Path, most: int, target: Path) -> None:

@@ -4,7 +4,7 @@ import os
 import shlex
 import tempfile
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -46,8 +46,14 @@ from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.supervision.counting import CannotCount, CountRequest, command_for, count
-from roofscope.profiling.supervision.tracing import CannotTrace, trace_job
+from roofscope.profiling.supervision.counting import (
+    CannotCount,
+    CountRequest,
+    command_for,
+    count,
+    count_request,
+)
+from roofscope.profiling.supervision.tracing import CannotTrace
 
 _STALLS_SHOWN = 3
 
@@ -79,9 +85,9 @@ def command(
     console = make_console(stderr=as_json)
     code = DONE
     if catalog:
-        asked = [_asked(session, point, catalog) for point in chosen]
+        asked = _asked(session, chosen, catalog)
         if ncu_command:
-            _print_command(chosen[0], asked[0])
+            _print_command(chosen[0], *asked[0])
             return
         code = _count(session, chosen, asked, patience)
         session = load_or_refuse(file)
@@ -98,42 +104,33 @@ def command(
         raise typer.Exit(code)
 
 
-class _Asked(NamedTuple):
-    request: CountRequest
-    device: Device
-
-
-def _asked(session: Session, point: Point, catalog: Catalog) -> _Asked:
+def _asked(session: Session, points: list[Point], catalog: Catalog) -> list[tuple[CountRequest, Device]]:
     """Refuses a point whose files changed, or whose device is not here."""
     devices = local_devices()
     try:
-        job = trace_job(session, point, catalog, devices)
+        return [count_request(session, point, catalog, devices) for point in points]
     except CannotTrace as error:
         refuse(str(error))
-    device, kernel = session.own_device(devices, point), catalog.kernel(point.implementation.kernel)
-    assert device is not None
-    assert kernel is not None
-    return _Asked(
-        CountRequest(kernel, job.implementations[0], job.workload, point.job.work.byte_count), device
-    )
 
 
-def _print_command(point: Point, asked: _Asked) -> None:
+def _print_command(point: Point, request: CountRequest, device: Device) -> None:
     name = f"roofscope-point-{point.number}"
     handle, question = tempfile.mkstemp(".json", f"{name}-")  # stays, because the command reads it
     os.close(handle)
-    words = command_for(asked.request, asked.device, Path(question), name)
+    words = command_for(request, device, Path(question), name)
     say(shlex.join(words))
     say(f"ncu-ui {name}.ncu-rep")
 
 
-def _count(session: Session, points: list[Point], asked: list[_Asked], patience: float) -> int:
+def _count(
+    session: Session, points: list[Point], asked: list[tuple[CountRequest, Device]], patience: float
+) -> int:
     """Count all points of one device at once; the exit code. Refuses where nothing can be counted here."""
-    device = asked[0].device
-    if any(one.device.uuid != device.uuid for one in asked):
+    _, device = asked[0]
+    if any(other.uuid != device.uuid for _, other in asked):
         refuse("These points were measured on several devices; name those of one.")
     try:
-        counted = count([one.request for one in asked], device, patience=patience)
+        counted = count([request for request, _ in asked], device, patience=patience)
     except CannotCount as error:
         refuse(str(error))
     code = DONE

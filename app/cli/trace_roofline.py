@@ -14,17 +14,9 @@ from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.trace_documents import TracedOperator, TraceRooflineDocument
 from roofscope.app.cli.traces import TraceFile, read_or_refuse
-from roofscope.app.presentation.formatting import (
-    MISSING,
-    bandwidth_text,
-    count_text,
-    counted_text,
-    flop_rate_text,
-    intensity_text,
-    percent_text,
-    time_text,
-)
+from roofscope.app.presentation.formatting import counted_text, percent_text, time_text
 from roofscope.app.presentation.traces.ceilings import ceilings_of, device_name, sheet_ceilings
+from roofscope.app.presentation.traces.operator_cells import reached_cells, unknown_cells
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.roofline.roofline import Roofline
 from roofscope.profiling.traces.roofline import TracePoint, TraceRoofline, trace_roofline
@@ -108,36 +100,25 @@ def _record(point: TracePoint, found: TraceRoofline, roofline: Roofline) -> Trac
 
 def _show(console: Console, said: str, found: TraceRoofline, roofline: Roofline, most: int) -> None:
     console.print(said, markup=False, highlight=False)
-    records = [_record(point, found, roofline) for point in found.points]
-    if records:
-        console.print(_points_table(records[:most]), markup=False, highlight=False)
-    if (left := len(records) - most) > 0:
+    if found.points:
+        console.print(_points_table(found, roofline, most), markup=False, highlight=False)
+    if (left := len(found.points) - most) > 0:
         console.print(f"{counted_text(left, 'operator')} more; --points N shows them.", highlight=False)
-    if any((record.fraction_of_roof or 0) > 1 for record in records[:most]):
+    if any((point.fraction_of_roof(roofline) or 0) > 1 for point in found.points[:most]):
         console.print("Above its roof: what it reads lay in the L2 cache, or a tensor was given twice.")
     if found.unknown:
         console.print(_unknown_table(found, most), markup=False, highlight=False)
 
 
-def _points_table(records: list[TracedOperator]) -> Table:
+def _points_table(found: TraceRoofline, roofline: Roofline, most: int) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=_WIDEST)
     table.add_column("type", no_wrap=True)
     for header in _HEADERS:
         table.add_column(header, justify="left" if header == "roof" else "right", no_wrap=header != "roof")
-    for record in records:
-        table.add_row(
-            one_line(f"{record.name} {record.shapes}"),
-            record.dtype,
-            count_text(record.count),
-            time_text(record.time_s / record.count),
-            percent_text(record.share),
-            flop_rate_text(record.flop_per_s),
-            bandwidth_text(record.byte_per_s),
-            intensity_text(record.intensity_flop_per_byte),
-            record.roof or MISSING,
-            percent_text(record.fraction_of_roof),
-        )
+    for point in found.points[:most]:
+        cells = reached_cells(point, found, roofline)
+        table.add_row(*(cells[header] for header in ("operator", "type", *_HEADERS)))
     return table
 
 
@@ -148,5 +129,5 @@ def _unknown_table(found: TraceRoofline, most: int) -> Table:
     table.add_column("total", justify="right", no_wrap=True)
     table.add_column("because")
     for each in found.unknown[:most]:
-        table.add_row(one_line(each.name), count_text(each.count), time_text(each.time_s), each.why)
+        table.add_row(*unknown_cells(each))
     return table

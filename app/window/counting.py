@@ -15,8 +15,8 @@ from roofscope.profiling.analysis.traffic import moved
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.session import Point
-from roofscope.profiling.supervision.counting import CannotCount, CountRequest, count
-from roofscope.profiling.supervision.tracing import CannotTrace, trace_job
+from roofscope.profiling.supervision.counting import CannotCount, CountRequest, count, count_request
+from roofscope.profiling.supervision.tracing import CannotTrace
 
 IsStopped = Callable[[], bool]
 Count = Callable[[CountRequest, Device, bool, IsStopped], Counters | str]
@@ -67,14 +67,10 @@ class Counting(QObject):
         devices, controller = self._parts.panes.plan_bar.devices, self._parts.controller
         session, catalog = self._parts.model.session, controller.catalog
         try:
-            job = trace_job(session, point, catalog, devices)
+            request, device = count_request(session, point, catalog, devices)
         except CannotTrace as error:
             self._parts.panes.cards.notice(str(error))
             return
-        device, kernel = session.own_device(devices, point), catalog.kernel(point.implementation.kernel)
-        assert device is not None
-        assert kernel is not None
-        request = CountRequest(kernel, job.implementations[0], job.workload, job.work.byte_count)
         stop = self._stop = threading.Event()
         takes_lock = not controller.has_worker  # a worker of this window holds it while it waits for work
         self._parts.background.ask(

@@ -30,12 +30,13 @@ from roofscope.profiling.devices.nsight_compute import (
     why_refused,
 )
 from roofscope.profiling.paths import module_command
-from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.count_question import CountQuestion, Observed, Subject
 from roofscope.profiling.planning.debug_question import DebugMode, question_of
 from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.process_tree import end_tree
 from roofscope.profiling.results.counters import Counters
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.ncu_table import (
     DETAIL,
     ESSENTIAL,
@@ -45,6 +46,7 @@ from roofscope.profiling.supervision.ncu_table import (
     counters_of,
     read_table,
 )
+from roofscope.profiling.supervision.tracing import trace_job
 
 CHILD = "roofscope.profiling.worker.observed_calls"
 _START_S, _EACH_S = 120.0, 90.0  # deadline: torch and ncu start; a point compiles, tunes and is counted
@@ -75,6 +77,17 @@ class CountRequest(Struct, frozen=True):
         mode = DebugMode.CALL
         question = question_of(self.kernel, self.implementation, self.workload, device.id, mode)
         return Subject(question, self.byte_count)
+
+
+def count_request(
+    session: Session, point: Point, catalog: Catalog, devices: Sequence[Device]
+) -> tuple[CountRequest, Device]:
+    """What to count for a point, and where. Raises CannotTrace, for the same reasons as a trace."""
+    job = trace_job(session, point, catalog, devices)
+    device, kernel = session.own_device(devices, point), catalog.kernel(point.implementation.kernel)
+    assert device is not None
+    assert kernel is not None
+    return CountRequest(kernel, job.implementations[0], job.workload, job.work.byte_count), device
 
 
 def count(

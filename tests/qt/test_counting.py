@@ -7,7 +7,6 @@ import pytest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.window import counting
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.devices.nsight_compute import NOT_PERMITTED
@@ -15,6 +14,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.supervision import counting
 from roofscope.tests.qt.conftest import OpenWindow
 
 COUNTED = Counters("Nsight Compute 2025.3.1", 4, 1, 1e-5, 6e8, 3e8, 2e9, 3e9)

@@ -6,18 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.app.presentation.formatting import (
-    MISSING,
-    bandwidth_text,
-    count_text,
-    flop_rate_text,
-    intensity_text,
-    percent_text,
-    time_text,
-)
+from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.app.presentation.roofline.points import ChartPoint, StripPoint
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, build_scene
 from roofscope.app.presentation.traces.ceilings import TraceCeilings
+from roofscope.app.presentation.traces.operator_cells import reached_cells, unknown_cells
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
@@ -67,24 +60,8 @@ def traced_roofline(trace: Trace, ceilings: TraceCeilings) -> TracedRoofline:
         ceilings,
         " ".join(filter(None, said)),
         tuple(point for point in points if point is not None),
-        tuple(operator_cells(point, found, ceilings) for point in found.points),
-        tuple((one_line(u.name), count_text(u.count), time_text(u.time_s), u.why) for u in found.unknown),
-    )
-
-
-def operator_cells(point: TracePoint, found: TraceRoofline, ceilings: TraceCeilings) -> tuple[str, ...]:
-    roof = point.roof(ceilings.roofline)
-    return (
-        one_line(f"{point.name} {point.shapes}"),
-        count_text(point.count),
-        time_text(point.call_s),
-        percent_text(point.time_s / found.time_s if found.time_s else None),
-        percent_text(point.fraction_of_roof(ceilings.roofline)),
-        flop_rate_text(point.flop_per_s),
-        bandwidth_text(point.byte_per_s),
-        intensity_text(point.intensity),
-        point.dtype,
-        roof.ceiling.label if roof else MISSING,
+        tuple(tuple(reached_cells(point, found, ceilings.roofline).values()) for point in found.points),
+        tuple(map(unknown_cells, found.unknown)),
     )
 
 
