@@ -15,7 +15,7 @@ from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider, Workload
-from roofscope.profiling.results.outcome import Failed, SkipKind, Skipped, Stage
+from roofscope.profiling.results.outcome import Failed, Method, SkipKind, Skipped, Stage
 from roofscope.profiling.worker.candidate import fork_server
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.candidate.memory import Mapping, make_block, sets_of
@@ -35,6 +35,7 @@ from roofscope.profiling.worker.candidate.messages import (
     SetOutputs,
     Settle,
     Settled,
+    TimerFacts,
     Trouble,
 )
 from roofscope.profiling.worker.job.executor import JobExecutor
@@ -46,8 +47,10 @@ from roofscope.profiling.worker.job.link import (
     Link,
     Look,
     OwnProcess,
+    RemoteTimer,
     Tampered,
 )
+from roofscope.profiling.worker.job.second_clock import BlockSeen
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.children import python
 from roofscope.tests.worker.toys import add_toy
@@ -110,6 +113,23 @@ def test_an_output_is_read_before_the_next_call_writes_over_it(link: Link, tmp_p
     link.ask(Settle(0, "test", has_hot=False), Settled)
     lent = link.ask(Replay(0, (1, 0)), SetOutputs).sets
     assert [link.outputs(of_set)[0].unique().tolist() for of_set in lent] == [[4.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("facts", "blocks", "reached"),
+    [
+        (TimerFacts(Method.CUDA_GRAPH, "", calls_per_block=18, set_count=9), 5, 9),  # calls of 5 ms, 33 sets
+        (TimerFacts(Method.QUEUE, "", calls_per_block=10, set_count=256), 3, 30),
+        (TimerFacts(Method.QUEUE, "", calls_per_block=10, set_count=256), 0, 10),  # a block settles it
+        (TimerFacts(Method.CUDA_GRAPH, "", calls_per_block=0, set_count=0), 0, 1),
+    ],
+)
+def test_only_sets_that_the_timed_calls_took_are_verified_again(
+    link: Link, facts: TimerFacts, blocks: int, reached: int
+) -> None:
+    timer = RemoteTimer(link, 0, facts)
+    timer.seen.extend([BlockSeen(0.01, 0.0, 0.01)] * blocks)
+    assert timer.reached == reached
 
 
 def test_what_a_kernel_writes_to_its_input_is_seen_here(link: Link, tmp_path: Path) -> None:

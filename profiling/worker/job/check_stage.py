@@ -185,8 +185,8 @@ class Checker:
         sets = self._sets
         self._maker.refresh_all(sets.blocks, sets.sets, self._job.workload.sizes)
         sets.send()
-        # Long calls in few blocks reach the first sets only; what is kept by address is kept for these.
-        reached = min(len(sets.sets), timer.calls)
+        # What is kept by address is kept for the sets that were reached.
+        reached = min(len(sets.sets), timer.reached)
         chosen = tuple(random.SystemRandom().sample(range(reached), min(_SETS_CHECKED, reached)))
         before = [fingerprint(sets.sets[index]) for index in chosen]
         lent = self._link.ask(Replay(number, chosen), SetOutputs).sets

@@ -305,9 +305,12 @@ class RemoteTimer:
         self.asked_at = 0.0
 
     @property
-    def calls(self) -> int:
-        """The least that blocks have made so far."""
-        return max(len(self.seen), 1) * self.calls_per_block
+    def reached(self) -> int:
+        """How many of the sets its calls have taken so far, from the first one on.
+
+        A pass of a graph takes few of them where calls are long, and queued calls take one set each.
+        """
+        return min(self.set_count, max(len(self.seen), 1) * self.calls_per_block)
 
     def keep_busy(self, seconds: float) -> None:
         self._link.ask(KeepBusy(self._number, seconds), Done)
