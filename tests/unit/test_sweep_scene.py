@@ -422,3 +422,15 @@ def test_the_name_of_a_level_stands_off_the_lines_where_there_is_room() -> None:
             for path in line.paths:
                 for one, other in pairwise(path):
                     assert not any(name.box.meets(part) for part in boxes_along(one, other, 1.0, 4.0))
+
+
+@pytest.mark.parametrize("end", ["low_s", "high_s"])
+def test_an_interval_that_reaches_zero_draws_nothing(end: str) -> None:
+    """No reader lets one in: a rate over it would have no end."""
+    session = sweep_session()
+    first = session.points[0]
+    assert first.measured is not None
+    outcome = replace(first.measured, time=replace(first.measured.time, **{end: -0.0}))
+    broken = replace(session, points=(replace(first, outcome=outcome), *session.points[1:]))
+    [whole, other] = [sum(len(line.dots) for line in build_sweep(one).lines) for one in (session, broken)]
+    assert other == whole - 1

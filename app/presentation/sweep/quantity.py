@@ -99,7 +99,7 @@ class Reader:
             return None
         median_s = measured.time.median_s
         low_s, high_s = measured.time.bounds_s or (median_s, median_s)
-        if min(low_s, median_s) <= 0:
+        if min(low_s, median_s, high_s) <= 0:
             return None
         match self._quantity:
             case Quantity.TIME:
