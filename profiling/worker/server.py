@@ -42,6 +42,7 @@ from roofscope.profiling.supervision.protocol import (
     task_id,
     task_label,
 )
+from roofscope.profiling.worker.candidate.compilers import Compiler
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
@@ -145,6 +146,7 @@ class Server:
             case SelfTest():
                 self._prove(command, self._instruments_of(device), check_cancelled)
             case Run(job=job) | Trace(job=job):
+                self._candidates.prepare(Compiler.of(job.implementations))
                 executor = JobExecutor(
                     job,
                     self._catalog,
@@ -159,15 +161,15 @@ class Server:
                 else:
                     executor.run()
 
-    def _connect(self, with_compiler: bool) -> ForkedProcess:
-        return ForkedProcess(self._candidates, with_compiler=with_compiler)
+    def _connect(self, compilers: Compiler) -> ForkedProcess:
+        return ForkedProcess(self._candidates, compilers)
 
     def _connect_interpreter(self) -> ForkedProcess:
         """Triton reads it in the environment when it is imported, so a server of its own is started."""
         if self._interpreters is None:
             self._interpreters = ForkServer.spawned(TRITON_INTERPRET="1")
             os.register_at_fork(after_in_child=self._interpreters.close)
-        return ForkedProcess(self._interpreters, with_compiler=False)
+        return ForkedProcess(self._interpreters)
 
     def _device(self, device_id: str) -> Device:
         device = self._environment.device(device_id)

@@ -68,7 +68,7 @@ def server() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def link(server: ForkServer) -> Iterator[Link]:
-    link = Link(ForkedProcess(server, with_compiler=False), cpu_device(), CPU)
+    link = Link(ForkedProcess(server), cpu_device(), CPU)
     yield link
     link.close()
 
@@ -195,7 +195,7 @@ def test_it_holds_none_of_the_referees_descriptors(link: Link, tmp_path: Path) -
 
 
 def test_a_process_that_hangs_is_ended(server: ForkServer) -> None:
-    connection, pid = server.new(with_compiler=False)
+    connection, pid = server.new()
     os.kill(pid, signal.SIGSTOP)
     connection.close()
     assert server.end_of(pid) == -signal.SIGKILL
@@ -206,27 +206,27 @@ def test_a_server_that_foreign_code_has_stopped_is_waited_for_only_so_long(
 ) -> None:
     monkeypatch.setattr(fork_server, "_REAP_S", 0.2)
     stopped = ForkServer.spawned()
-    held, pid = stopped.new(with_compiler=False)
+    held, pid = stopped.new()
     assert stopped._process
     os.kill(stopped._process.pid, signal.SIGSTOP)
     held.close()
     with pytest.raises(TimeoutError):
         stopped.end_of(pid)
     with pytest.raises(OSError, match="descriptor"):  # a late answer is not taken for another one
-        stopped.new(with_compiler=False)
+        stopped.new()
     stopped._process.kill()
     stopped.close()
 
 
 def test_a_server_that_foreign_code_has_stopped_is_woken() -> None:
     server = ForkServer.spawned()
-    held, pid = server.new(with_compiler=False)
+    held, pid = server.new()
     assert server._process
     os.kill(server._process.pid, signal.SIGSTOP)
     held.close()
     server.end_of(pid)
     os.kill(server._process.pid, signal.SIGSTOP)
-    again, pid = server.new(with_compiler=False)
+    again, pid = server.new()
     again.close()
     server.end_of(pid)
     server.close()
@@ -236,7 +236,7 @@ def test_nothing_outlives_the_referee() -> None:
     code = (
         "import os, signal\n"
         "from roofscope.profiling.worker.candidate.fork_server import ForkServer\n"
-        "server = ForkServer.forked(); held, pid = server.new(with_compiler=False); print(pid, flush=True)\n"
+        "server = ForkServer.forked(); held, pid = server.new(); print(pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run(python(code), capture_output=True, text=True, check=False)

@@ -1,7 +1,8 @@
 """Makes candidates' processes: forks of one that has imported torch and has run no foreign code.
 
-Torch and its compiler take seconds to import and a fork takes ten milliseconds. The server never touches
-CUDA, which does not survive a fork.
+Torch and its compiler take seconds to import and a fork takes ten milliseconds. What a compiler does once in
+a process, the server does as well, or each job would pay for it. The server never touches CUDA, which does
+not survive a fork.
 """
 
 import os
@@ -13,16 +14,17 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.process_tree import children_of, end_descendants, send
+from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers, without_cuda
 from roofscope.profiling.worker.process_control import adopt_orphans, die_with, give_up_tracing
 
 _NUMBER = struct.Struct("!i")
-_FORK, _FORK_WITH_COMPILER, _REAP = b"F", b"C", b"R"
+_FORK, _PREPARE, _REAP = b"F", b"P", b"R"
 _GRACE_S = 1.0  # for a process whose connection was closed to end by itself
 _ORPHANS_S = 1.0  # for what it left to end once it is killed
 _FORK_S = 90.0  # imports torch's compiler, once
@@ -68,7 +70,12 @@ class ForkServer:
         theirs.close()
         return cls(ours, process.pid, process)
 
-    def new(self, *, with_compiler: bool) -> tuple[socket.socket, int]:
+    def prepare(self, compilers: Compiler) -> None:
+        """Let the server import these now, while the referee is busy; ``new`` does without, too."""
+        with suppress(OSError):  # a server that is gone is seen when a process is asked for
+            self._control.sendall(_PREPARE + _NUMBER.pack(compilers))
+
+    def new(self, compilers: Compiler = Compiler.NONE) -> tuple[socket.socket, int]:
         """A candidate's process: the connection to it and its number.
 
         Raises EOFError or OSError without a server, or with one that does not answer.
@@ -76,8 +83,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                word = _FORK_WITH_COMPILER if with_compiler else _FORK
-                socket.send_fds(self._control, [word + _NUMBER.pack(0)], [theirs.fileno()])
+                socket.send_fds(self._control, [_FORK + _NUMBER.pack(compilers)], [theirs.fileno()])
                 return ours, self._number(_FORK_S)
         except BaseException:
             ours.close()
@@ -120,7 +126,7 @@ def serve(control: socket.socket, referee: int) -> None:
     adopt_orphans()
     _keep_only(control.fileno())
     _import_providers()
-    server, brood = os.getpid(), _Brood()
+    server, brood, compilers = os.getpid(), _Brood(), Compilers()
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, 1 + _NUMBER.size, 1)
         if not data:
@@ -129,8 +135,9 @@ def serve(control: socket.socket, referee: int) -> None:
         if data[:1] == _REAP:
             control.sendall(_NUMBER.pack(brood.end_of(number)))
             continue
-        if data[:1] == _FORK_WITH_COMPILER:
-            _import_compiler()
+        compilers.make_ready(Compiler(number))
+        if data[:1] == _PREPARE:
+            continue
         pid = brood.fork()
         if pid == 0:
             control.close()
@@ -227,32 +234,11 @@ def _import_providers() -> None:
     from roofscope.profiling.worker.gc_policy import freeze_imports
 
     for name in ("eager", "library", "cuda", "triton"):
-        with _without_cuda(), suppress(Exception):  # what is missing here is reported when it is asked for
+        with without_cuda(), suppress(Exception):  # what is missing here is reported when it is asked for
             __import__(f"roofscope.profiling.worker.build.providers.{name}")
     import roofscope.profiling.worker.candidate.host  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     freeze_imports()
-
-
-def _import_compiler() -> None:
-    name = "roofscope.profiling.worker.build.providers.compile"
-    if name in sys.modules:
-        return
-    from roofscope.profiling.worker.gc_policy import freeze_imports
-
-    with _without_cuda(), suppress(Exception):  # the build reports it
-        __import__(name)
-    freeze_imports()
-
-
-@contextmanager
-def _without_cuda() -> Generator[None]:
-    """Let imports that count devices ask NVML: after a call of CUDA's runtime no fork could use CUDA."""
-    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    try:
-        yield
-    finally:
-        del os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"]
 
 
 if __name__ == "__main__":

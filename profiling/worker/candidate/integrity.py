@@ -50,7 +50,19 @@ class _Held(NamedTuple):
     owner: Any
     name: str
     value: object
+    function: Any  # that has the code of the value, if any
     code: object
+
+    @classmethod
+    def of(cls, label: str, owner: Any, name: str, value: object) -> "_Held":
+        function = _function_of(value)
+        return cls(label, owner, name, value, function, getattr(function, "__code__", None))
+
+    @property
+    def is_replaced(self) -> bool:
+        if _look_up(self.owner, self.name) is not self.value:
+            return True
+        return self.function is not None and self.function.__code__ is not self.code
 
 
 class Integrity:
@@ -86,10 +98,11 @@ class Integrity:
             f"{name} (another module)" for name, module in self._modules.items()
             if sys.modules.get(name) is not module
         ]  # fmt: skip
-        for held in self._held:
-            now = _look_up(held.owner, held.name)
-            if now is not held.value or _code_of(now) is not held.code:
-                found.append(f"{held.label}{_origin(now)}")
+        found += [
+            f"{held.label}{_origin(_look_up(held.owner, held.name))}"
+            for held in self._held
+            if held.is_replaced
+        ]
         found += [name for name, (read, before) in self._settings.items() if read() not in (before, None)]
         if sys.gettrace() or sys.getprofile():
             found.append("Python's trace function")
@@ -103,7 +116,7 @@ def _of_module(name: str, module: ModuleType) -> Iterator[_Held]:
         if key.startswith("__"):
             continue
         if isinstance(value, (*_PLAIN, ModuleType)) or callable(value):
-            yield _Held(f"{name}.{key}", module, key, value, _code_of(value))
+            yield _Held.of(f"{name}.{key}", module, key, value)
         if isinstance(value, type) and value.__module__ == name:
             yield from _of_class(f"{name}.{key}", value)
 
@@ -115,7 +128,7 @@ def _of_class(label: str, owner: type) -> Iterator[_Held]:
             "__module__",
             "__qualname__",
         ):
-            yield _Held(f"{label}.{key}", owner, key, value, _code_of(value))
+            yield _Held.of(f"{label}.{key}", owner, key, value)
 
 
 def _of_entries(name: str, module: ModuleType, entries: tuple[str, ...]) -> Iterator[_Held]:
@@ -125,7 +138,7 @@ def _of_entries(name: str, module: ModuleType, entries: tuple[str, ...]) -> Iter
         for part in path:
             owner = getattr(owner, part, None)
         if owner is not None and (value := _look_up(owner, last)) is not None:
-            yield _Held(f"{name}.{entry}", owner, last, value, _code_of(value))
+            yield _Held.of(f"{name}.{entry}", owner, last, value)
 
 
 def _look_up(owner: Any, name: str) -> Any:
@@ -138,11 +151,12 @@ def _look_up(owner: Any, name: str) -> Any:
     return vars(owner).get(name)
 
 
-def _code_of(value: Any) -> object:
+def _function_of(value: Any) -> Any:
+    """What has the code of a function, method or property; None of what has none."""
     function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
-    return getattr(function, "__code__", None)
+    return function if hasattr(function, "__code__") else None
 
 
 def _origin(value: Any) -> str:
-    code: Any = _code_of(value)
+    code: Any = getattr(_function_of(value), "__code__", None)
     return f" (by {Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""

@@ -5,6 +5,7 @@ The judgement is that of every job: secret inputs, the float64 reference, the sp
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from roofscope.profiling.planning.spec import Implementation, Provider, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo, Examined, SkipKind, Skipped, Stage, Verification
 from roofscope.profiling.worker.build.contract import Call
+from roofscope.profiling.worker.candidate.compilers import Compiler
 from roofscope.profiling.worker.candidate.messages import (
     Build,
     Done,
@@ -97,7 +99,7 @@ class Examiner:
     def _compiled(self, implementation: Implementation) -> tuple[BuildInfo | None, tuple[Code, ...], str]:
         """What the compiler says and made; or why a Triton version, which is interpreted too, has neither."""
         target = Target(self._job.architecture, self._maker.layouts(self._job.workload.sizes))
-        with self._linked(implementation, lambda: self._connect(False)) as link:
+        with self._linked(implementation, partial(self._connect, Compiler.of([implementation]))) as link:
             try:
                 link.ask(self._request(implementation, target), Done)
             except CandidateFailed as error:

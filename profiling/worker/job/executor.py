@@ -16,7 +16,7 @@ import torch
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.planning.trace_options import TraceOptions
 from roofscope.profiling.results.generated import bounded
 from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Skipped, Stage, Verification
@@ -27,6 +27,7 @@ from roofscope.profiling.supervision.protocol import (
     StageStarted,
     TraceReady,
 )
+from roofscope.profiling.worker.candidate.compilers import Compiler
 from roofscope.profiling.worker.candidate.messages import (
     Build,
     Contents,
@@ -256,8 +257,7 @@ class JobExecutor:
 
     def _connected(self, implementations: Sequence[Implementation]) -> Link:
         self._waiting.own_work()
-        with_compiler = any(one.provider is Provider.COMPILE for one in implementations)
-        process = self._connect(with_compiler)
+        process = self._connect(Compiler.of(implementations))
         return Link(process, self._instruments.device, self._device, self._waiting)
 
     def _waited(self, function: Callable[..., Value]) -> Callable[..., Value]:

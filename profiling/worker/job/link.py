@@ -10,6 +10,7 @@ import torch
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.outcome import Failed, Skipped, Stage
+from roofscope.profiling.worker.candidate.compilers import Compiler
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.candidate.host import Host
 from roofscope.profiling.worker.candidate.memory import Borrowed, Mapping, sets_of
@@ -86,11 +87,11 @@ class Heard(NamedTuple):
 class ForkedProcess:
     """Asks a process of its own."""
 
-    def __init__(self, server: ForkServer, *, with_compiler: bool) -> None:
+    def __init__(self, server: ForkServer, compilers: Compiler = Compiler.NONE) -> None:
         """Raises CandidateLost where the server is gone."""
         self._server = server
         try:
-            connection, self.pid = server.new(with_compiler=with_compiler)
+            connection, self.pid = server.new(compilers)
         except (EOFError, OSError):
             raise CandidateLost(1) from None
         self._wire = Wire(connection, Said, _end_seen(self.pid))
@@ -329,9 +330,9 @@ class RemoteTimer:
         return BlockReading(read.seconds, read.clock_hz, read.preempted)
 
 
-def own_process(_with_compiler: bool) -> OwnProcess:
+def own_process(_compilers: Compiler) -> OwnProcess:
     return OwnProcess()
 
 
-Connect = Callable[[bool], Process]  # with the compiler imported or not
+Connect = Callable[[Compiler], Process]  # with these ready
 ConnectInterpreter = Callable[[], Process]  # in which Triton interprets

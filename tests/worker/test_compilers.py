@@ -1,0 +1,55 @@
+"""What the server of candidates' processes does ahead for the compilers of its forks."""
+
+import subprocess
+
+from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.worker.candidate.compilers import Compiler
+from roofscope.profiling.worker.candidate.fork_server import ForkServer
+from roofscope.tests.children import python
+
+_READY = """
+import os, sys, numpy, torch
+from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers
+threads = len(os.listdir("/proc/self/task"))  # NumPy's guard themselves
+compilers = Compilers()
+compilers.make_ready(Compiler.TRITON | Compiler.INDUCTOR)
+from triton.runtime.cache import triton_key
+from torch._dynamo.utils import counters
+from roofscope.profiling.worker.build.providers import compile
+assert triton_key.cache_info().currsize == 1
+assert "torch._inductor.codegen.cuda_combined_scheduling" in sys.modules
+assert not torch.cuda.is_initialized(), "no fork could use CUDA"
+assert len(os.listdir("/proc/self/task")) == threads, "threads do not survive a fork"
+assert compile._ledger.settle().graphs == 1  # of the trial; a build settles it first
+if (child := os.fork()) == 0:
+    torch.compile(lambda x: x * 2, backend="aot_eager")(torch.ones(3))
+    assert compile._ledger.settle().graphs == 1
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_what_is_done_ahead_leaves_a_process_that_can_be_forked() -> None:
+    done = subprocess.run(python(_READY), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_implementation_names_the_compilers_that_it_needs() -> None:
+    kernel = scan().kernel("gelu")
+    assert kernel is not None
+    needed = {one.provider: Compiler.of([one]) for one in kernel.implementations}
+    assert needed[Provider.EAGER] == needed[Provider.CUDA] == Compiler.NONE
+    assert needed[Provider.TRITON] == Compiler.TRITON
+    assert needed[Provider.COMPILE] == Compiler.of(kernel.implementations) == Compiler(3)
+
+
+def test_a_server_that_is_gone_is_not_prepared() -> None:
+    """The process that is asked for next tells it."""
+    server = ForkServer.spawned()
+    server.prepare(Compiler.NONE)
+    held, pid = server.new()
+    held.close()
+    server.end_of(pid)
+    server.close()
+    server.prepare(Compiler.TRITON)
