@@ -48,6 +48,8 @@ def parts() -> Iterator[Part]:
     yield Part("tour", (*large, *traces, *small))
     hot = ("--dtype", "bfloat16", "--preset", "large", "--sustained", "--out", _OUT)
     yield Part("sustained", tuple(("run", *_SWEPT[name], *hot) for name in ("softmax", "matmul")))
+    exact = ("--dtype", "bfloat16", "--preset", "large", "--exact", "--out", _OUT)  # energy too
+    yield Part("exact", tuple(("run", *_SWEPT[name], *exact) for name in ("softmax", "matmul")))
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
     alone = ("--all-modes", "--preset", "large", "--out", _OUT)
     yield Part("modes", tuple(("run", name, *alone) for name in modes))
