@@ -150,6 +150,19 @@ def test_sustained_points_bring_their_ceilings_and_do_not_replace_burst_ones() -
     assert {point.number, 999} <= {p.number for p in scene.points}
 
 
+def test_points_that_are_all_sustained_have_the_roof_of_memory_too() -> None:
+    """It was measured in bursts alone: memory keeps its clock under load."""
+    session = make_session()
+    session.points = tuple(
+        msgspec.structs.replace(point, job=msgspec.structs.replace(point.job, regime=Regime.SUSTAINED))
+        for point in session.points
+    )
+    assert not session.roofline.of(Bound.DRAM, Source.MEASURED_SUSTAINED)
+    lines = build_scene(session, all_points(session)).lines
+    assert any(line.ceiling.bound is Bound.DRAM for line in lines)
+    assert {line.ceiling.source for line in lines} == {Source.MEASURED_BURST, Source.MEASURED_SUSTAINED}
+
+
 def test_the_selected_points_pipe_is_lit_and_the_others_are_dim() -> None:
     def lit(options: ChartOptions) -> set[Bound]:
         lines = build_scene(SESSION, POINTS, options).lines

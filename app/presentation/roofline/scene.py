@@ -26,7 +26,7 @@ from roofscope.app.presentation.roofline.trails import Trail, trails_of
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source
 
 _USUAL = (Bound.FP32, Bound.TF32, Bound.FP16, Bound.BF16, Bound.FP8)  # before there are points
 # Pixels across, by the most points that are drawn so large; a crowd has smaller ones.
@@ -141,7 +141,9 @@ def build_scene(
     arranged = crowd.arranged(shown, of_roof=of_roof)
     placed, ghosts = arranged.newest, arranged.earlier
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
-    sources = _default_sources(known, crowd.regimes(shown)) if options.sources is None else options.sources
+    sources = options.sources
+    if sources is None:
+        sources = _default_sources(roofline, known, crowd.regimes(shown))
     pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
     bounds = _default_bounds(pipes, crowd.bounds(own)) if options.bounds is None else options.bounds
     lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(arranged, options.selected))
@@ -192,9 +194,18 @@ def _target(session: Session, points: Sequence[ChartPoint], options: ChartOption
     return Target(placed, roof_y, judged.limiter, judged)
 
 
-def _default_sources(known: Sequence[Source], regimes: AbstractSet[Regime]) -> frozenset[Source]:
-    """What judges the points shown: burst, and sustained beside it where a point was measured so."""
+def _default_sources(
+    roofline: Roofline, known: Sequence[Source], regimes: AbstractSet[Regime]
+) -> frozenset[Source]:
+    """What judges the points shown: burst, and sustained beside it where a point was measured so.
+
+    Memory keeps its clock under load and has no sustained ceiling: the burst one judges those points, too.
+    """
     measured = {MEASURED_IN[regime] for regime in regimes or {Regime.BURST}} & set(known)
+    memory = roofline.best(Bound.DRAM)
+    is_roofed = any(roofline.of(Bound.DRAM, source) for source in measured)
+    if measured and not is_roofed and memory and memory.source.is_measured:
+        measured.add(memory.source)
     return frozenset(measured or [source for source in known if source.is_measured] or known)
 
 
