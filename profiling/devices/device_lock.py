@@ -127,8 +127,9 @@ def _open(path: Path) -> int:
     try:
         descriptor = _open_or_make(path, flags)
     except OSError as error:
+        cure = "remove it" if os.path.lexists(path) else f"make its folder {path.parent}, for all to write to"
         raise OSError(
-            f"{path}, which locks the device, cannot be opened ({error.strerror}); remove it."
+            f"{path}, which locks the device, cannot be opened ({error.strerror}); {cure}."
         ) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

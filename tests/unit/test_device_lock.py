@@ -218,6 +218,14 @@ def test_neither_does_a_folder(locks: Path) -> None:
         lock_device("GPU-1", "a GPU")
 
 
+def test_a_folder_that_is_not_there_is_what_the_user_must_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOFSCOPE_LOCKS", str(tmp_path / "absent"))
+    with pytest.raises(OSError, match=r"\(No such file or directory\); make its folder .*absent, for all"):
+        lock_device("GPU-1", "a GPU")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
 def test_another_user_finds_the_same_lock_and_who_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = 65534
