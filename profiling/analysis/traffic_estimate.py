@@ -1,11 +1,13 @@
 """The bytes of DRAM that a call fetches, bounded and estimated from times alone.
 
-What is certain: a cold call moves at least its compulsory bytes, and what it keeps beside them that no cache
-holds is written and read once more; and no more than DRAM moves in its time. What is estimated in between
-rests on how long a byte takes the chip alone: by how much the time of the same implementation, on one set of
-buffers, grows between two sizes that L2 holds. Where that is much less than a cold byte takes, DRAM is what
-the call waits for, and its bytes are those of the time. Where it is not, the cold call may be bound on the
-chip, and only the bounds hold.
+What is certain: a cold call moves at least its compulsory bytes, and no more than DRAM moves in its time.
+What it allocates beside them says nothing: on an H200 the logarithms of a cross-entropy were written and
+hardly read, and the working memory of a sum was never touched.
+
+What is estimated in between rests on how long a byte takes the chip alone: by how much the time of the same
+implementation, on one set of buffers, grows between two sizes that L2 holds. Where that is much less than a
+cold byte takes, DRAM is what the call waits for, and its bytes are those of the time. Where it is not, the
+cold call may be bound on the chip, and only the bounds hold.
 
 Between work that never overlaps DRAM's, time = chip + DRAM, and work that always does, time = max(chip,
 DRAM), lies the power mean time^4 = chip^4 + DRAM^4, which gives the estimate.
@@ -45,8 +47,6 @@ class TrafficEstimate(Struct, frozen=True):
 
 def estimated(
     compulsory_bytes: int,
-    temporary_bytes: int,
-    cache_bytes: int,
     cold_s: float,
     byte_per_s: float,
     on_chip_s: float | None,
@@ -54,7 +54,7 @@ def estimated(
 ) -> TrafficEstimate:
     """``on_chip_s``: what the call would take if its data were in L2; ``byte_per_s``: DRAM's ceiling."""
     high = cold_s * byte_per_s
-    low = min(compulsory_bytes + 2.0 * max(temporary_bytes - cache_bytes, 0), high)
+    low = min(compulsory_bytes, high)
     if low and high / low <= _SURE:
         middle = (low * high) ** 0.5
         return TrafficEstimate(
@@ -67,7 +67,6 @@ def estimated(
         why = "No time of it with its data in L2 is known, so it may as well be bound on the chip."
         return TrafficEstimate(low, high, None, None, why)
     share = min(on_chip_s / cold_s, 1.0)
-    low = max(low, (1 - share) * high)
     if share > _MOST_ON_CHIP:
         why = "It takes about as long with its data in L2, so the chip may bind it, and not DRAM."
         return TrafficEstimate(low, high, None, share, why)
@@ -82,14 +81,11 @@ def estimate_of(point: Point, session: Session) -> TrafficEstimate | None:
     ceiling = session.roofline_of(point).memory_ceiling(work)
     if measured is None or ceiling is None or not work.byte_count or device is None:
         return None
-    cache_bytes = device.last_level_cache_bytes or 0
     return estimated(
         work.byte_count,
-        measured.memory.temporary_bytes if measured.memory else 0,
-        cache_bytes,
         measured.time.median_s,
         ceiling.value,
-        _on_chip_s(point, session.points, cache_bytes),
+        _on_chip_s(point, session.points, device.last_level_cache_bytes or 0),
         sum(kernel.calls for kernel in measured.kernels) or 1,
     )
 
