@@ -51,6 +51,7 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
     points: tuple[PointRecord, ...]
     problem: str = ""
     why: tuple[WhyRecord, ...] = ()  # of `show --why`
+    proofs: tuple[Proof, ...] = ()  # of a session that holds a self-test, the newest of each name
 
 
 class DebugDocument(Document, frozen=True, kw_only=True, tag="debug"):
@@ -372,4 +373,5 @@ def pin_document(session: Session) -> PinDocument:
 def run_document(session: Session, problem: str = "", why: tuple[WhyRecord, ...] = ()) -> RunDocument:
     points = tuple(point_records(session))
     path, device = str(session.path), session.device
-    return RunDocument(session=path, device=device, points=points, problem=problem, why=why)
+    proofs = session.newest_proofs
+    return RunDocument(session=path, device=device, points=points, problem=problem, why=why, proofs=proofs)

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from roofscope.app.cli.choice import (
     choose_device,
@@ -31,25 +29,16 @@ from roofscope.app.cli.errors import (
 )
 from roofscope.app.cli.options import AsJson, DeviceNames, NewSession, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.presentation.formatting import duration_text
-from roofscope.app.presentation.proof_text import figure_text, finding_text
+from roofscope.app.cli.proofs import print_proof, proof_line
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.results.proof import Judgement, Proof, ProofName, Row, all_passed
+from roofscope.profiling.results.proof import Judgement, Proof, ProofName, all_passed
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import SelfTest
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import record
-
-_SIGNS = {
-    Judgement.PASSED: "[green]✓[/]",
-    Judgement.FAILED: "[red]✗[/]",
-    Judgement.INCONCLUSIVE: "[yellow]?[/]",
-    Judgement.SKIPPED: "[yellow]–[/]",
-}
-_ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}
 
 
 def command(
@@ -123,7 +112,7 @@ def run_selftest(
     console = make_console(stderr=as_json)
 
     def line_of(gained: Gain) -> str | None:
-        return _line(gained) if isinstance(gained, Proof) else None
+        return proof_line(gained) if isinstance(gained, Proof) else None
 
     with progress_shown(console, line_of) as watch:
         task = SelfTest("selftest", device.id, tuple(names))
@@ -151,7 +140,7 @@ def run_selftest(
         )
     elif session:
         for proof in proofs:
-            _print_figures(console, proof)
+            print_proof(console, proof)
         _print_conclusion(console, device, proofs, missing)
         console.print(f"Session: {session}", markup=False, highlight=False, soft_wrap=True)
     if ending.was_stopped:
@@ -160,34 +149,6 @@ def run_selftest(
         return BUSY if ending.busy else DONE
     failed = missing or any(proof.judgement is Judgement.FAILED for proof in proofs)
     return INCONCLUSIVE if inconclusive and not failed else SOME_FAILED
-
-
-def _line(proof: Proof) -> str:
-    took = f" [dim]({duration_text(proof.duration_s)})[/]" if proof.duration_s is not None else ""
-    return f"{_SIGNS[proof.judgement]} [bold]{proof.name}[/]: {escape(finding_text(proof))}{took}"
-
-
-def _print_figures(console: Console, proof: Proof) -> None:
-    title = f"{_SIGNS[proof.judgement]} [bold]{proof.name}[/] {proof.judgement}. Limit: "
-    console.print(f"\n{title}{escape(proof.limit)}", highlight=False, soft_wrap=True)
-    if not proof.rows:
-        console.print(f"  {finding_text(proof)}", markup=False, highlight=False, soft_wrap=True)
-        return
-    table = Table(box=None, pad_edge=False, show_header=bool(proof.columns))
-    table.add_column("", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for column in proof.columns:
-        table.add_column(column.name, justify="right", no_wrap=True)
-    table.add_column("")
-    for row in proof.rows:
-        table.add_row(*_cells(proof, row))
-    console.print(table, highlight=False)
-
-
-def _cells(proof: Proof, row: Row) -> list[str]:
-    values = [*row.values, *[None] * (len(proof.columns) - len(row.values))]
-    figures = [figure_text(value, column.unit) for value, column in zip(values, proof.columns, strict=True)]
-    return [_ROW_SIGNS[row.passed], escape(row.label), *figures, escape(row.note)]
 
 
 def _print_conclusion(console: Console, device: Device, proofs: Sequence[Proof], missing: int) -> None:

@@ -16,7 +16,7 @@ from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.outcome import Measured, Outcome
-from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
 
 T = TypeVar("T")
@@ -177,6 +177,12 @@ class Session(Struct, dict=True):
         if self.is_damaged:
             return "is damaged: save what is whole under another name first"
         return "is of a newer Roofscope" if self.is_newer else ""
+
+    @property
+    def newest_proofs(self) -> tuple[Proof, ...]:
+        """The last one of each name, in the order of the self-test."""
+        found = {proof.name: proof for proof in self.proofs}
+        return tuple(found[name] for name in ProofName if name in found)
 
     @property
     def roofline(self) -> Roofline:

@@ -36,6 +36,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import Failed, FailureKind, Flag, Stage
+from roofscope.profiling.results.proof import ProofName
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.recording import Ending
@@ -175,6 +176,14 @@ def test_a_recorded_session_is_shown_again(call) -> None:
     assert [point.median_s for point in document.points if point.median_s] == [
         point.measured.time.median_s for point in session.points if point.measured
     ]
+
+
+def test_a_recorded_self_test_is_shown_again(call) -> None:
+    text = call("show", "h200-proofs").out
+    document = msgspec.json.decode(call("show", "h200-proofs", "--json").out, type=RunDocument)
+    assert [proof.name for proof in document.proofs] == list(ProofName)
+    assert all(f"{proof.name} passed. Limit: {proof.limit}" in text for proof in document.proofs)
+    assert document.points == ()
 
 
 def test_the_schema_describes_every_document(call) -> None:

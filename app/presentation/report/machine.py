@@ -9,7 +9,6 @@ from roofscope.app.presentation.proof_text import finding_text
 from roofscope.app.presentation.verdict_text import ceiling_value_text, limit_name
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Session
 
 
@@ -101,10 +100,9 @@ def ceiling_rows(session: Session) -> list[CeilingRow]:
 
 def proof_rows(session: Session) -> list[ProofRow]:
     """The newest of each name."""
-    newest: dict[str, Proof] = {proof.name: proof for proof in session.proofs}
     return [
         ProofRow(str(proof.name), str(proof.judgement), finding_text(proof), proof.limit)
-        for proof in newest.values()
+        for proof in session.newest_proofs
     ]
 
 

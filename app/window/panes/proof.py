@@ -21,7 +21,7 @@ from roofscope.app.window.widgets.icons import icon_pixmap
 from roofscope.app.window.widgets.labels import label
 from roofscope.app.window.widgets.scroll_list import ScrollList
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.results.proof import Judgement, Proof, ProofName, Row
+from roofscope.profiling.results.proof import Judgement, Proof, Row
 from roofscope.profiling.supervision.run_events import Progressed
 
 _ABOUT = (
@@ -98,7 +98,7 @@ class ProofPane(QWidget):
         self._stop.setVisible(proving)
         self._prove.setVisible(not proving)
         self._prove.setEnabled(self._device is not None and not running)
-        proofs = _newest(self._model.session.proofs)
+        proofs = self._model.session.newest_proofs
         if proving:
             self._state.setText("Proving...")
         elif running:
@@ -112,7 +112,7 @@ class ProofPane(QWidget):
 
     def _refresh(self) -> None:
         self._list.clear()
-        for proof in _newest(self._model.session.proofs):
+        for proof in self._model.session.newest_proofs:
             self._list.add(self._entry(proof))
         self._tell()
 
@@ -178,12 +178,6 @@ def _figures(proof: Proof) -> QWidget:
 
 def _texts(proof: Proof, row: Row) -> list[str]:
     return [figure_text(value, column.unit) for value, column in zip(row.values, proof.columns, strict=False)]
-
-
-def _newest(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
-    """One of a name, in the order in which they are carried out."""
-    found = {proof.name: proof for proof in proofs}
-    return tuple(found[name] for name in ProofName if name in found)
 
 
 def _counts(proofs: tuple[Proof, ...]) -> str:
