@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
 from roofscope.profiling.results.chrome_trace import TraceError
-from roofscope.profiling.traces import source
+from roofscope.profiling.traces import repair, source
 from roofscope.profiling.traces.reading import open_trace
 from roofscope.profiling.traces.saving import repaired_json
 from roofscope.tests.trace_events import (
@@ -54,6 +55,47 @@ def test_one_event_is_mended_and_the_others_stay(written: str, name: str) -> Non
     assert name in trace.names
     assert (trace.health.repaired, trace.health.dropped) == (1, 0)
     assert trace.arguments_of(names_of(trace).index(name)).keys() == {"a"}
+
+
+def test_each_event_among_many_broken_ones_keeps_its_place() -> None:
+    """What stands between two faults is read at once; no event may take its neighbour's arguments."""
+    events = [
+        json.dumps(slice_(f"op{at}", 10 * at, 5, args={"at": at, "dims": [[at, 2], []]}))
+        for at in range(2000)
+    ]
+    for at in range(0, 2000, 7):
+        events[at] = events[at].replace(f'"op{at}"', f'"op{at} "of" "')
+    trace = read('{"traceEvents": [' + ",\n  ".join(events) + "]}")
+    assert (trace.health.event_count, trace.health.repaired, trace.health.dropped) == (2000, 286, 0)
+    assert [trace.arguments_of(at) for at in range(2000)] == [
+        {"at": at, "dims": [[at, 2], []]} for at in range(2000)
+    ]
+    assert trace.name_of(7) == 'op7 "of" '
+    assert trace.name_of(8) == "op8"
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        '"a": "b", ',
+        '"a": [1, -2.5, "x", []], "b": [[8192, 1024], [], ["", "[1]"]], ',
+        '"a": {"b": true, "c": null, "d": {}}, "e": false, ',
+        '"a": 007, "b": 1e999, "c": 99999999999999999999, ',
+        '"a": "\x01", "b": "\\q", "c": ["\u00e9", "\u00e9"], ',
+        '"a": "b" , \n"c":3,',
+        '"": "", "a": [[[1]]], ',
+        '"a": [1, ], "b": [1 2], ',
+    ],
+)
+def test_what_is_taken_at_once_is_what_the_scanner_makes(sound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = ("{" + sound + '"name": "k<"a">", ' + sound + '"args": {' + sound + '"z": 1}}').encode()
+    at_once = repair.mended(text, 0)
+    monkeypatch.setattr(repair, "_SOUND", re.compile(rb"(?!)"))
+    by_token = repair.mended(text, 0)
+    if at_once is None or by_token is None:
+        assert at_once == by_token
+    else:
+        assert (json.loads(at_once[0]), at_once[1]) == (json.loads(by_token[0]), by_token[1])
 
 
 def test_an_integer_without_end_is_no_argument() -> None:
