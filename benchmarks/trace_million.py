@@ -1,6 +1,6 @@
 """Opens a made trace of a million events: how long, how much memory, how often it says so, and a search.
 
-    python -P main.py -m roofscope.benchmarks.trace_million [--events 1000000] [--broken [--planted 50]] [--packed]
+    python -P main.py -m roofscope.benchmarks.trace_million [--events N] [--broken [--planted 50]] [--packed]
 
 Each opening is a process of its own, so that its memory is its own; ``--repeats`` of them are run, and the
 median and the worst are printed with the machine's load, which they are worth no more than. ``--broken``
