@@ -4,7 +4,7 @@ Nested are operators, the program's ranges and the calls of CUDA; what a call ta
 time. Work of a GPU belongs to the innermost operator that launched it, and to all that lie round that.
 
 What the profiler took for itself, such as a request for a buffer, has a thread of its own in the file. torch
-takes it for a call of the thread that stopped the profiler (torch/csrc/profiler/collection.cpp, setKinetoTID),
+takes it for a call of the thread that stopped the profiler (torch/csrc/profiler/collection.cpp: setKinetoTID)
 which is the main thread here, so that it is no own time of the operator that waited for it.
 """
 
