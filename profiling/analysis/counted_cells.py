@@ -16,7 +16,7 @@ def counted_cells(point: Point, session: Session) -> Mapping[str, object]:
     intensity = {level.level: level.intensity for level in found.levels} if found else {}
     flops = _executed(counters)
     return {
-        "counted_by": counters.instrument if counters else None,
+        "counted_by": counters.counted_by if counters else None,
         "counted_dram_read_bytes": counters.dram_read_bytes if counters else None,
         "counted_dram_write_bytes": counters.dram_write_bytes if counters else None,
         "counted_l2_bytes": counters.l2_bytes if counters else None,
