@@ -33,8 +33,7 @@ def test_convolutions_of_other_libraries_have_their_arguments_elsewhere() -> Non
     assert work("mkldnn_convolution", x, weight, bias, pad, stride, one, "1") == expected
     assert work("cudnn_convolution_relu", x, weight, bias, stride, pad, one, "1") == expected
     assert work("_slow_conv2d_forward", x, weight, "[3, 3]", bias, stride, pad) == expected
-    # As until torch 1.8, with a bias in the third place.
-    assert work("cudnn_convolution", x, weight, None, pad, stride, one, "1") == (flops, read, written)
+    assert work("cudnn_convolution", x, weight, pad, stride, one, "1") == (flops, read, written)
     z = ([8, 128, 28, 28], FP16)
     added = work("cudnn_convolution_add_relu", x, weight, z, "1.", bias, stride, pad, one, "1")
     assert added == (flops, read + 256 + written, written)
@@ -67,7 +66,7 @@ def test_batch_norms_of_libraries() -> None:
 
 
 def test_traces_of_older_torch_say_less() -> None:
-    """Before 2.2 no strides, so no bytes; before 2.1 no numbers either, so what they decide is unknown."""
+    """Without strides there are no bytes; without numbers, what they decide is unknown."""
     product = recorded(([32, 16], BF16), ([16, 8], BF16))
     found = work_of("aten::mm", {**product, "Input Strides": None})
     assert (found.flop_count, found.read_bytes, found.write_bytes) == (2 * 32 * 8 * 16, None, 2 * 32 * 8)
@@ -75,6 +74,14 @@ def test_traces_of_older_torch_say_less() -> None:
     for name in ("aten::sum", "aten::cumsum", "aten::var", "aten::argmax"):
         with pytest.raises(UnknownWork, match="decides is not recorded"):
             work_of(name, old)
+    lists, flags = ["GenericList"] * 3, ["Bool"] * 3
+    grad = {
+        "Input Dims": [[], [8, 128, 28, 28], [128, 64, 3, 3], *[[]] * 7],
+        "Input type": ["GenericList", FP16, FP16, *lists, "Int", *flags],
+    }
+    found = work_of("aten::cudnn_convolution_backward_input", grad)
+    assert found.flop_count == 2 * 8 * 128 * 28 * 28 * 64 * 9
+    assert (found.read_bytes, found.write_bytes) == (None, None)
     heads = {
         "Input Dims": [[2, 8, 512, 64]] * 3 + [[], [], []],
         "Input type": [BF16] * 3 + ["Double", "Bool", "Bool"],

@@ -55,7 +55,7 @@ _BY_NUMBER = {
 }
 
 
-# What the profiler writes for an argument that is none; the names from "Int" on until torch 2.0.
+# What the profiler writes for an argument that is no tensor; older ones write the names from "Int" on.
 _NO_TENSORS = (
     *("", "Scalar", "ScalarList", "None"),
     *("Int", "Double", "Bool", "String", "IntList", "DoubleList", "BoolList", "GenericList"),
@@ -85,7 +85,7 @@ class Operand(Struct, frozen=True):
     def byte_count(self) -> int | None:
         """Of what it holds in memory: an axis of stride 0, which was expanded, repeats the same elements.
 
-        None where the trace has no strides, as those of torch before 2.2.
+        None where the trace has no strides, as those of older torch have none.
         """
         if self.strides is None:
             return None
@@ -151,7 +151,7 @@ class Call(Struct, frozen=True):
     def optional(self, at: int) -> str:
         """Of a number or a list that may be None: its text, "" for None.
 
-        Traces of torch before 2.1 record what such an argument is, and not its value.
+        Traces of older torch record what such an argument is, and not its value.
         """
         found = self.text(at)
         if not found and at < len(self.types) and self.types[at] not in ("", "None"):

@@ -47,13 +47,9 @@ _FORMS: Mapping[str, _Form] = {
     "aten::mkldnn_convolution": _MIOPEN,
     "aten::_slow_conv2d_forward": _SLOW,
     "aten::slow_conv3d_forward": _SLOW,
-    "aten::thnn_conv2d_forward": _SLOW,  # until torch 1.10
     "aten::_conv_depthwise2d": _Form(4, 5, 6, bias=3),
-    "aten::thnn_conv_depthwise2d_forward": _Form(4, 5, 6, bias=3),  # until torch 1.10
     "aten::conv_depthwise3d": _Form(4, 5, 6, bias=3),
 }
-# Until torch 1.8 a bias stood third, and all behind it one place further.
-_CUDNN_WITH_BIAS = _Form(4, 3, 5, groups=6)
 
 
 class _Geometry(Struct, frozen=True):
@@ -84,8 +80,6 @@ def _geometry(call: Call, form: _Form, x: Operand, weight: Operand) -> _Geometry
 
 def _convolution(call: Call) -> OperatorWork:
     form = _FORMS[call.name]
-    if call.name == "aten::cudnn_convolution" and not call.text(2):
-        form = _CUDNN_WITH_BIAS
     x, weight = call.tensor(0), call.tensor(1)
     found = _geometry(call, form, x, weight)
     if min(found.out) < 1:
@@ -123,7 +117,27 @@ def _convolution_backward(call: Call) -> OperatorWork:
     )
 
 
+def _gradient_of_input(call: Call) -> OperatorWork:
+    """``cudnn_convolution_backward_input(self_size, grad_output, weight, padding, ...)`` of older torch.
+
+    As many FLOPs as forward, which the gradient's places and the weight tell; the size is of what is written.
+    """
+    grad, weight = call.tensor(1), call.tensor(2)
+    if len(grad.dims) != len(weight.dims) or len(grad.dims) < 3:
+        unknown("its recorded shapes do not fit")
+    size = call.text(0)
+    return OperatorWork(
+        type_label(grad.dtype),
+        2 * grad.dims[0] * prod(grad.dims[2:]) * weight.elements,
+        bytes_of([grad, weight]),
+        prod(call.numbers(0)) * itemsize(grad.dtype) if size else None,
+        multiplies=True,
+    )
+
+
 FORMULAS: Mapping[str, Callable[[Call], OperatorWork]] = {
     "aten::convolution_backward": _convolution_backward,
+    "aten::cudnn_convolution_backward_input": _gradient_of_input,
+    "aten::miopen_convolution_backward_input": _gradient_of_input,
     **dict.fromkeys(_FORMS, _convolution),
 }

@@ -50,6 +50,7 @@ _WHY_NOT = {
     **dict.fromkeys(("aten::nonzero", "aten::masked_select"), "how many elements it gives depends on them"),
     **dict.fromkeys(("aten::tril", "aten::triu"), "it need not read the half that it clears"),
     "aten::_cudnn_rnn": _OF_LISTS,
+    "aten::cudnn_convolution_backward_weight": "of its taps only a size, which is no tensor, says how many",
     "aten::_local_scalar_dense": "it copies a number to the host",
 }
 

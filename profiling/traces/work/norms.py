@@ -25,10 +25,9 @@ def _softmax(call: Call) -> OperatorWork:
 
 
 def _softmax_backward(call: Call) -> OperatorWork:
-    """``_softmax_backward_data(grad_output, output, dim, input_dtype)``; until torch 1.10 the input."""
+    """``_softmax_backward_data(grad_output, output, dim, input_dtype)``."""
     grad, output = call.tensor(0), call.tensor(1)
-    dtype = call.tensor(3).dtype if call.has(3) else type_numbered(call.text(3))
-    written = grad.elements * itemsize(dtype)
+    written = grad.elements * itemsize(type_numbered(call.text(3)))
     return OperatorWork(type_label(output.dtype), None, bytes_of([grad, output]), written)
 
 
