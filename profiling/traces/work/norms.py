@@ -82,7 +82,7 @@ def _norm_backward(sums: tuple[int, ...], weight_at: int, mask_at: int) -> Formu
 def _batch_norm(trains_at: int | None, stats: tuple[int, ...] = (3, 4)) -> Formula:
     """``native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)``.
 
-    In training the mean and deviation of each channel are written, and the running ones anew; what cuDNN
+    In training the mean and deviation of each channel are written, and the running ones again; what cuDNN
     reserves beside them is its own affair. ``trains_at`` None: it always trains.
     """
 
