@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import re
 import zipfile
 from pathlib import Path
@@ -151,6 +152,21 @@ def test_a_gzip_file_that_ends_early_is_cut(tmp_path: Path) -> None:
     assert len(trace.slices) > 500
 
 
+def test_of_a_damaged_gzip_file_what_is_certain_is_read(tmp_path: Path) -> None:
+    """Not what zlib unpacks of the damage before it notices."""
+    noise = random.Random(1)
+    events = [slice_(f"op{at}", at, 1, args={"noise": noise.random()}) for at in range(20_000)]
+    packed = bytearray(gzip.compress(json.dumps({"traceEvents": events}).encode(), mtime=0))
+    damage = len(packed) * 3 // 4
+    packed[damage : damage + 40] = b"\xff" * 40
+    path = tmp_path / "damaged.json.gz"
+    path.write_bytes(packed)
+    trace = open_trace(path)
+    assert (trace.health.is_cut, trace.health.repaired) == (True, 0)
+    assert 10_000 < len(trace.slices) < 15_000
+    assert names_of(trace) == [f"op{at}" for at in range(len(trace.slices))]
+
+
 def test_a_broken_trace_is_saved_repaired(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     made = write_trace(path, 30_000, planted=Planted(quotes=7, controls=5, is_cut=True))
@@ -187,12 +203,18 @@ def refusal(path: Path) -> str:
     [
         (b"", "is empty"),
         (b"   \n ", "begins with blanks"),
+        (b"\n" * 1000 + b'{"traceEvents": []}', "begins with blanks, not with JSON"),
         (b"\x89PNG\r\n\x1a\n" + b"\x00" * 100, "is no JSON"),
-        ('{"traceEvents": []}'.encode("utf-16"), "is UTF-16"),
+        ('{"traceEvents": []}'.encode("utf-16"), "in UTF-16 or UTF-32"),
         (b"[" * 100_000, "is JSON but no trace"),
         (b'{"a":' * 100_000, "has no traceEvents"),
-        (b'{"traceEvents": ' + b"[" * 100_000, "holds no slice"),
-        (b'{"traceEvents": [' + b'{"args":' * 100_000, "holds no slice"),
+        (b'{"traceEvents": ' + b"[" * 100_000, "holds no event that can be read"),
+        (b'{"traceEvents": [' + b'{"args":' * 100_000, "holds no event that can be read"),
+        (b'{"traceEvents": [{"ph": "X", "ts": NaN, "dur": 1}]}', "no slice with a usable time"),
+        (b'{"traceEvents": [{"ph": "X", "ts": 1, "dur": -1}]}', "no slice with a usable time"),
+        (b'{"traceEvents": [{"ph": "X", "ts": 1e308, "dur": 1}]}', "no slice with a usable time"),
+        (b"PK\x05\x06" + bytes(18), "holds no file"),
+        (gzip.compress(b"{}")[:8], "is damaged, and nothing sound can be unpacked"),
         (b'{"traceEvents": []}', "holds no slice"),
         (b'[{"ph": "M"}]', "holds no slice"),
         (b"[1, 2]", "is JSON but no trace"),
