@@ -58,7 +58,7 @@ def _between(tell: Progress, first: float, last: float) -> Progress:
 def _read(source: Source, title: str, tell: Progress) -> Trace:
     layout = find_layout(source, title)
     reader = EventReader(source, layout, _between(tell, 0.0, _READ))
-    builder = ColumnsBuilder()
+    builder = ColumnsBuilder(title)
     for batch in reader.batches():
         builder.add(batch)
     tell(_READ)

@@ -214,6 +214,10 @@ def refusal(path: Path) -> str:
         (b'{"traceEvents": [{"ph": "X", "ts": 1, "dur": -1}]}', "no slice with a usable time"),
         (b'{"traceEvents": [{"ph": "X", "ts": 1e308, "dur": 1}]}', "no slice with a usable time"),
         (b"PK\x05\x06" + bytes(18), "holds no file"),
+        (
+            json.dumps([{**slice_("k", 1, 1), "tid": tid} for tid in range(10_500)]).encode(),
+            "names more than 10000 threads",
+        ),
         (gzip.compress(b"{}")[:8], "is damaged, and nothing sound can be unpacked"),
         (b'{"traceEvents": []}', "holds no slice"),
         (b'[{"ph": "M"}]', "holds no slice"),
