@@ -1,11 +1,12 @@
 """Opens a made trace of a million events: how long, how much memory, how often it says so, and a search.
 
-    python -P main.py -m roofscope.benchmarks.trace_million [--events 1000000] [--broken] [--packed]
+    python -P main.py -m roofscope.benchmarks.trace_million [--events N] [--broken [--planted 50]] [--packed]
 
 Each opening is a process of its own, so that its memory is its own; ``--repeats`` of them are run, and the
 median and the worst are printed with the machine's load, which they are worth no more than. ``--broken``
-plants unescaped quotes, control characters and a cut end, ``--packed`` opens a `.json.gz`. Ends with 0 only
-where the median keeps each budget and, with ``--broken``, what `trace repair` writes is sound.
+plants unescaped quotes and control characters, each in so many operators, and a cut end; ``--packed`` opens a
+`.json.gz`. Ends with 0 only where the median keeps each budget and, with ``--broken``, what `trace repair`
+writes is sound.
 """
 
 import argparse
@@ -76,7 +77,9 @@ def measure(path: Path) -> Reading:
 
 def _made(folder: Path, given: argparse.Namespace) -> Path:
     path = folder / "made.json"
-    planted = Planted(quotes=50, controls=50, is_cut=True) if given.broken else Planted()
+    planted = (
+        Planted(quotes=given.planted, controls=given.planted, is_cut=True) if given.broken else Planted()
+    )
     write_trace(path, given.events, given.seed, planted)
     if not given.packed:
         return path
@@ -108,6 +111,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--broken", action="store_true")
+    parser.add_argument("--planted", type=int, default=50)
     parser.add_argument("--packed", action="store_true")
     parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)  # in the child
     given = parser.parse_args()

@@ -76,7 +76,7 @@ def write_no_traces(folder: Path) -> dict[Path, str]:
         "bomb.json.gz": (gzip.compress(b'{"traceEvents": [' + b" " * (4 << 20)), "times its size"),
         "nothing.json": (b"", "is empty"),
         "picture.json": (b"\x89PNG\r\n\x1a\n" + bytes(100), "is no JSON"),
-        "deep.json": (b'{"traceEvents": ' + b"[" * 100_000, "holds no slice"),
+        "deep.json": (b'{"traceEvents": ' + b"[" * 100_000, "holds no event that can be read"),
         "sparse.json": (b"", "begins with zeros"),
     }
     for name, (content, _) in made.items():

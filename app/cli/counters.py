@@ -1,4 +1,7 @@
-"""``counters``: counts what points of a session move, by Nsight Compute, and keeps it beside them."""
+"""``counters``: counts what points of a session move, by Nsight Compute, and keeps it beside them.
+
+Or reads it from a report that Nsight Compute wrote elsewhere.
+"""
 
 import os
 import shlex
@@ -33,6 +36,7 @@ from roofscope.app.presentation.counters import (
     COLUMNS,
     counted_sentence,
     executed_text,
+    instrument_sentence,
     level_rows,
     stalls_text,
     tensor_text,
@@ -53,6 +57,7 @@ from roofscope.profiling.supervision.counting import (
     count,
     count_request,
 )
+from roofscope.profiling.supervision.report_file import CannotRead, counters_from
 from roofscope.profiling.supervision.tracing import CannotTrace
 
 _STALLS_SHOWN = 3
@@ -71,6 +76,14 @@ def command(
     ncu_command: Annotated[
         bool, typer.Option("--ncu-command", help="Print the command that opens it in Nsight Compute.")
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE.ncu-rep",
+            help="Take the point's counters from a report of Nsight Compute; needs no GPU.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     patience: Patience = 1.0,
 ) -> None:
@@ -79,11 +92,19 @@ def command(
     Needs the GPU of the session, Nsight Compute and the right to read counters. Exit codes: 0 counted, 1 some
     were not, 2 nothing was tried.
     """
-    catalog = None if kept else scan_kernels(choose_folders(kernels or [], is_trusted=trust))
+    counts = not kept and report is None
+    if report and (kept or ncu_command or len(points) > 1):
+        refuse(
+            "--from reads the counters of one point; name that point alone, without --kept or --ncu-command."
+        )
+    catalog = None if not counts else scan_kernels(choose_folders(kernels or [], is_trusted=trust))
     session, sizes = load_or_refuse(file), sizes_of(size or [])
     chosen = [point_named(session, words, dtype, sizes, timed=True) for words in points]
     console = make_console(stderr=as_json)
     code = DONE
+    if report:
+        code = _keep_reported(session, chosen[0], report)
+        session = load_or_refuse(file)
     if catalog:
         asked = _asked(session, chosen, catalog)
         if ncu_command:
@@ -148,6 +169,21 @@ def _count(
     return code
 
 
+def _keep_reported(session: Session, point: Point, report: Path) -> int:
+    """The exit code. Refuses a report that says nothing of the point."""
+    try:
+        found = counters_from(report, point, session)
+    except CannotRead as error:
+        refuse(str(error))
+    try:
+        with SessionStore.append(session.path, session) as store:
+            store.add_counters(point.number, found)
+    except SessionError as error:
+        complain(str(error))
+        return SOME_FAILED
+    return DONE
+
+
 def _show(console: Console, session: Session, point: Point) -> None:
     found = moved(point, session)
     assert found is not None
@@ -169,7 +205,8 @@ def _show(console: Console, session: Session, point: Point) -> None:
         counted_sentence(found),
         ", ".join(filter(None, runs)),
         f"Warps wait for {stalls_text(counters.stalls, _STALLS_SHOWN)}." if counters.stalls else "",
-        f"{counters.instrument}; DRAM over {counted_text(counters.calls, 'call')} on rotated buffers.",
+        instrument_sentence(counters),
+        counters.problem,
     ):
         if line:
             console.print(f"  {line}", highlight=False, markup=False)

@@ -18,7 +18,8 @@ from roofscope.app.cli.targets import STDOUT, beside, check_target, put
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.files import file_word
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY
-from roofscope.profiling.results.chrome_trace import TraceError, unpack
+from roofscope.app.presentation.traces.exported import exported_json_gz, paired_json, paired_json_gz
+from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.results.session import Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 
@@ -129,8 +130,8 @@ def hand_over(source: Path, name: str) -> None:
 
     info = _find_trace(load_or_refuse(source), name)
     try:
-        content = load_trace(source, info.number)
-    except SessionError as error:
+        content = exported_json_gz(source, info.number)
+    except (SessionError, TraceError) as error:
         refuse(str(error))
     page = PerfettoPage(lambda: content, info.implementation.key)
     try:
@@ -144,8 +145,9 @@ def hand_over(source: Path, name: str) -> None:
 
 
 def write_trace(chrome_json_gz: bytes, target: Path) -> None:
-    """As the name says: gzipped, or plain. Raises TraceError."""
-    put(chrome_json_gz if target.suffix.lower() == ".gz" else unpack(chrome_json_gz), target)
+    """As the name says: gzipped, or plain, with both ends of each arrow. Raises TraceError."""
+    is_packed = target.suffix.lower() == ".gz"
+    put(paired_json_gz(chrome_json_gz) if is_packed else paired_json(chrome_json_gz), target)
 
 
 def _find_trace(session: Session, name: str) -> TraceInfo:

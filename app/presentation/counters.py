@@ -23,6 +23,7 @@ _AS_MUCH = 0.03  # of the compulsory bytes: what "as many" leaves open
 _SUMMED = "all"  # the tensor pipe's count of all kinds
 _DRAM_TIP = "A mean over calls on rotated buffers, as the headline has them"
 _CACHE_TIP = "Of one call with flushed caches, by Nsight Compute"
+_REPORT_TIP = "As the options of the run that wrote the report had its caches"
 _STALLS = {
     "long_scoreboard": "memory beyond L1",
     "short_scoreboard": "shared memory or special functions",
@@ -65,6 +66,8 @@ def counted_sentence(found: Moved) -> str:
     if found.ratio is None:
         return f"It moves {traffic_text(counted)} of DRAM; what it must move is not known."
     amounts = f"{traffic_text(counted)} of DRAM, {traffic_text(must)} compulsory"
+    if found.counters.report:  # flushed caches, if they were, explain as much
+        return f"It moves {ratio_text(found.ratio)} the bytes it must: {amounts}."
     if found.ratio >= MUCH_MORE:
         return (
             f"It moves {ratio_text(found.ratio)} the bytes it must: {amounts}. Fewer kernels, or tiles that "
@@ -114,10 +117,7 @@ def counted_section(point: Point, session: Session) -> Section:
     return section(
         COUNTERS,
         Fact("Moved", ratio_text(found.ratio), counted_sentence(found)),
-        *(
-            Fact(str(level.level), _level_text(level), _DRAM_TIP if level.level is Level.DRAM else _CACHE_TIP)
-            for level in found.levels
-        ),
+        *(Fact(str(level.level), _level_text(level), _level_tip(level, counters)) for level in found.levels),
         Fact("Executed", executed_text(counters), "FLOPs outside of tensor cores; a multiply-add is two"),
         Fact("Tensor cores", tensor_text(counters), "Instructions of warps, or of groups of four"),
         Fact(
@@ -125,8 +125,25 @@ def counted_section(point: Point, session: Session) -> Section:
         ),
         Fact("Warps wait for", stalls_text(counters.stalls), "Cycles between two instructions of a warp"),
         Fact("Kernels", counted_text(counters.kernel_count, "kernel")),
-        Fact("Counted by", counters.instrument, counters.problem),
+        Fact("Counted by", counters.counted_by, counters.problem),
     )
+
+
+def _level_tip(level: LevelTraffic, counters: Counters) -> str:
+    if counters.report:
+        return _REPORT_TIP
+    return _DRAM_TIP if level.level is Level.DRAM else _CACHE_TIP
+
+
+def instrument_sentence(counters: Counters) -> str:
+    """What counted, and in which state the caches were."""
+    calls = counted_text(counters.calls, "call")
+    if counters.report:
+        return (
+            f"{counters.counted_by}, {calls}: whether caches were flushed before each kernel, the run "
+            "that wrote the report decided."
+        )
+    return f"{counters.instrument}; DRAM over {calls} on rotated buffers."
 
 
 def _level_text(level: LevelTraffic) -> str:

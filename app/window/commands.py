@@ -48,6 +48,7 @@ class CommandId(StrEnum):
     PROBE = "probe"
     TRACE = "trace"
     COUNT = "count"
+    COUNTERS_FROM = "counters_from"
     PIN = "pin"
     NOTE = "note"
     HIDE = "hide"
@@ -289,6 +290,12 @@ COMMANDS = (
         "Count &bytes",
         "Count by Nsight Compute what the selected point moves at DRAM, L2 and L1",
         "Shift+F7",
+    ),
+    Command(
+        CommandId.COUNTERS_FROM,
+        Menu.RUN,
+        "Counters &from a report...",
+        "Take the selected point's counters from a report of Nsight Compute",
     ),
     Command(
         CommandId.PIN,

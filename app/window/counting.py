@@ -1,7 +1,8 @@
-"""Counts a point's bytes by Nsight Compute, in the background, and keeps them beside it."""
+"""Counts a point's bytes by Nsight Compute, or reads them from its report, and keeps them beside it."""
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
@@ -14,13 +15,22 @@ from roofscope.app.window.shell.main_window import MainWindow, Panes
 from roofscope.profiling.analysis.traffic import moved
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.results.counters import Counters
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.counting import CannotCount, CountRequest, count, count_request
+from roofscope.profiling.supervision.report_file import CannotRead, counters_from
 from roofscope.profiling.supervision.tracing import CannotTrace
 
 IsStopped = Callable[[], bool]
 Count = Callable[[CountRequest, Device, bool, IsStopped], Counters | str]
 _NOT_ON_CPU = "Counters are those of an NVIDIA GPU; this point was measured on a CPU."
+
+
+def _reported(path: Path, point: Point, session: Session) -> Counters | str:
+    """The counters, or one sentence."""
+    try:
+        return counters_from(path, point, session)
+    except CannotRead as error:
+        return str(error)
 
 
 def _counted(
@@ -79,6 +89,17 @@ class Counting(QObject):
             self._end,
         )
         self._parts.window.say(f"Counting {point.label}: Nsight Compute takes half a minute.")
+        self.running_changed.emit(True)
+
+    def read(self, point: Point, path: Path) -> None:
+        """Take the counters of a report; why there are none is said in a card."""
+        session = self._parts.model.session
+        self._stop = threading.Event()  # which a report, read in a second, does not ask
+        self._parts.background.ask(
+            lambda: _reported(path, point, session),
+            lambda found: self._finish(session.path, point, found),
+            self._end,
+        )
         self.running_changed.emit(True)
 
     def stop(self) -> None:

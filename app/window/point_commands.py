@@ -36,6 +36,7 @@ OF_A_POINT = (
     CommandId.DELETE,
     CommandId.TRACE,
     CommandId.COUNT,
+    CommandId.COUNTERS_FROM,
     CommandId.TRY_AGAIN,
     CommandId.DEBUG,
 )

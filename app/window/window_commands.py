@@ -166,6 +166,10 @@ class WindowCommands(QObject):
 
         self._parts.shared_gpu.ask(self._parts.controller.devices, restart)
 
+    def _counters_from(self) -> None:
+        if point := self.points.selected:
+            self._dialogs.ask_counters(lambda path: self._parts.counting.read(point, path))
+
     def _connect(self) -> None:
         parts, window = self._parts, self._parts.window
         self._actions.connect(
@@ -174,6 +178,7 @@ class WindowCommands(QObject):
                 **self.help.handlers,
                 CommandId.OPEN_KERNEL: parts.own_files.ask,
                 CommandId.OPEN_TRACE: lambda: self._dialogs.ask_trace(parts.open_trace),
+                CommandId.COUNTERS_FROM: self._counters_from,
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,
@@ -329,6 +334,7 @@ class WindowCommands(QObject):
             CommandId.PROBE: busy or looking,
             CommandId.TRACE: busy or unmeasured or self._why_no_trace(point),
             CommandId.COUNT: busy or unmeasured or parts.counting.why_not(point) or self._why_no_trace(point),
+            CommandId.COUNTERS_FROM: busy or unmeasured or parts.counting.why_not(point),
             CommandId.PIN: unselected or self._why_no_pin(point),
             CommandId.NOTE: unselected,
             CommandId.HIDE: unselected,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
+from roofscope.profiling.analysis.counted_cells import counted_cells
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointRecord
 from roofscope.profiling.analysis.tuning_record import beside_runner_up, runner_up_verdict
 from roofscope.profiling.analysis.verdict import verdict
@@ -45,6 +46,7 @@ def point_records(session: Session) -> Iterator[PointRecord]:
             **_speed_up_cells(baselines.speed_up(point)),
             **_verdict_cells(point, session),
             **_origin_cells(point, session),
+            **counted_cells(point, session),
             **_mark_cells(session.marks.get(point.number, Mark())),
             **of_session,
         }

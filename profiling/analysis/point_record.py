@@ -158,4 +158,17 @@ class PointRecord(Struct, frozen=True):
     runner_up_verdict: str | None  # slower, faster, not distinguishable, not known
     parameters: dict[str, Value]  # the declared constants that it was built with, defaults included
     work_is_derived: bool  # FLOPs and bytes, from the reference; else a person stated them
+    counted_by: str | None  # the profiler; null where nothing was counted, as are the columns up to occupancy
+    counted_dram_read_bytes: float | None  # of one call, a mean over calls on rotated buffers
+    counted_dram_write_bytes: float | None
+    counted_l2_bytes: float | None  # between L1 and L2, of one call with flushed caches; so is the rest
+    counted_l1_bytes: float | None
+    counted_dram_ratio: float | None  # read and written, over the compulsory bytes
+    counted_dram_intensity_flop_per_byte: float | None  # the stated FLOPs over the counted bytes
+    counted_l2_intensity_flop_per_byte: float | None
+    counted_l1_intensity_flop_per_byte: float | None
+    executed_fp32_flop_count: float | None  # outside of tensor cores; a multiply-add is two
+    executed_fp64_flop_count: float | None
+    executed_fp16_flop_count: float | None
+    achieved_occupancy: float | None  # mean share of the warps that a busy multiprocessor holds: 0 to 1
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -32,6 +32,23 @@ def find_ncu() -> str | None:
     return None
 
 
+def report_module_folders() -> tuple[Path, ...]:
+    """Where Nsight Compute has its module `ncu_report`: extras/python beside it.
+
+    The ncu of a toolkit's bin is a link or a script that starts the one in its folder nsight-compute-*.
+    """
+    ncu = find_ncu()
+    beside = [Path(ncu).parent, Path(ncu).resolve().parent] if ncu else []
+    places = [*beside, *(Path(place) for place in _PLACES)]
+    found = [
+        folder
+        for place in places
+        for pattern in ("extras/python", "*/extras/python", "../nsight-compute-*/extras/python")
+        for folder in sorted(place.glob(pattern), reverse=True)
+    ]
+    return tuple(dict.fromkeys(folder.resolve() for folder in found))
+
+
 def why_refused(code: int, lines: Sequence[str]) -> str:
     """Why ncu ended with this code after it printed these lines, as one sentence."""
     if any("ERR_NVGPUCTRPERM" in line for line in lines):

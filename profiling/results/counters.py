@@ -1,7 +1,8 @@
 """What a GPU's counters say of one call of a point: bytes at each memory, FLOPs, occupancy, waits.
 
 The bytes of DRAM are those of a call among others on rotated buffers, as the headline's are; the rest is of
-one call with flushed caches. None where the profiler has no such counter for this GPU.
+one call with flushed caches. None where the profiler has no such counter for this GPU. Of counters that were
+read from a report, the options of the run that wrote it decide on caches, and no more is known.
 """
 
 from collections import defaultdict
@@ -63,6 +64,12 @@ class Counters(Struct, frozen=True):
     l1_bytes: Figure | None = None
     kernels: tuple[KernelCounters, ...] = ()
     problem: str = ""  # one sentence, where a part of it is missing
+    report: str = ""  # the file's name, where they were read from one
+
+    @property
+    def counted_by(self) -> str:
+        """The profiler, and the report that they were read from."""
+        return f"{self.instrument}, {self.report}" if self.report else self.instrument
 
     @property
     def dram_bytes(self) -> float | None:

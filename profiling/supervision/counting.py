@@ -38,6 +38,7 @@ from roofscope.profiling.process_tree import end_tree
 from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.ncu_table import (
+    BEYOND_FULL,
     DETAIL,
     ESSENTIAL,
     SECTIONS,
@@ -127,7 +128,8 @@ def command_for(request: CountRequest, device: Device, question: Path, report: s
     """The command line that opens one call in Nsight Compute; writes the question that it names."""
     question.write_bytes(msgspec.json.encode(CountQuestion((request.subject(device),), rotates=False)))
     return (
-        *("ncu", "--set", "full", "--import-source", "yes", "--profile-from-start", "off"),
+        *("ncu", "--set", "full", "--metrics", ",".join(BEYOND_FULL), "--import-source", "yes"),
+        *("--profile-from-start", "off"),
         *("--clock-control", "none", "--target-processes", "application-only", "--export", report),
         *module_command(CHILD),
         str(question),

@@ -20,7 +20,7 @@ _TYPES = {"f": "FP32", "d": "FP64", "h": "FP16"}
 _FLOPS = {"add": 1, "mul": 1, "fma": 2}
 _TENSOR = "sm__inst_executed_pipe_tensor"
 _TENSOR_KINDS = ("_op_gmma", "_op_hmma", "_op_imma", "_op_dmma", "")
-_STALL, _STALL_END = "smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"
+STALL, _STALL_END = "smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"
 _NO_WAITS = ("selected", "not_selected")  # the instruction is issued, or another warp's is
 SECTIONS = ("WarpStateStats",)
 DETAIL = (
@@ -29,8 +29,10 @@ DETAIL = (
     *(_OP.format(letter + name) for letter in _TYPES for name in _FLOPS),
     *(f"{_TENSOR}{kind}.sum" for kind in _TENSOR_KINDS),
 )
+# What `--set full` has only as a rate, of all that a report is read for; known to every ncu, as below.
+BEYOND_FULL = (_L1, *(_OP.format(letter + name) for letter in _TYPES for name in _FLOPS))
 ESSENTIAL = (*TRAFFIC, _L2_ALL, _L1, _OCCUPANCY)  # known to every ncu since compute capability 7.0
-_UNITS = {
+UNITS = {
     "byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12,
     "nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0,
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0,
@@ -52,7 +54,7 @@ class Table(Struct, frozen=True):
             value = float((row.get(name) or "").replace(",", ""))
         except ValueError:  # n/a
             return None
-        return value * _UNITS.get(self.units.get(name, ""), 1.0)
+        return value * UNITS.get(self.units.get(name, ""), 1.0)
 
     def groups(self) -> list["Table"]:
         """The kernels of each point: a separator goes before each."""
@@ -133,8 +135,8 @@ def _kernel(table: Table, row: Row) -> KernelCounters:
 def _stalls(table: Table, row: Row) -> tuple[Stall, ...]:
     found: list[Stall] = []
     for name in row:
-        if name and name.startswith(_STALL) and name.endswith(_STALL_END) and "not_issued" not in name:
-            reason = name.removeprefix(_STALL).removesuffix(_STALL_END)
+        if name and name.startswith(STALL) and name.endswith(_STALL_END) and "not_issued" not in name:
+            reason = name.removeprefix(STALL).removesuffix(_STALL_END)
             cycles = table.figure(row, name)
             if reason not in _NO_WAITS and cycles:
                 found.append(Stall(reason, cycles))

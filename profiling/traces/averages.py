@@ -2,6 +2,10 @@
 
 Nested are operators, the program's ranges and the calls of CUDA; what a call takes is not its operator's own
 time. Work of a GPU belongs to the innermost operator that launched it, and to all that lie round that.
+
+What the profiler took for itself, such as a request for a buffer, has a thread of its own in the file. torch
+takes it for a call of the thread that stopped the profiler (torch/csrc/profiler/collection.cpp: setKinetoTID)
+which is the main thread here, so that it is no own time of the operator that waited for it.
 """
 
 import numpy as np
@@ -13,7 +17,7 @@ from roofscope.profiling.traces.lanes import nested
 from roofscope.profiling.traces.origins import origins_of
 
 _NS = 1e-9
-_NESTED = (Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER)
+_NESTED = (Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER, Category.OVERHEAD)
 
 
 class OperatorRow(Struct, frozen=True):
@@ -30,13 +34,16 @@ class OperatorRow(Struct, frozen=True):
 def operator_averages(trace: Trace) -> tuple[OperatorRow, ...]:
     """Most own time on the GPU first, then on the host."""
     slices = trace.slices
-    chosen = np.flatnonzero(np.isin(slices.category, _NESTED))
+    chosen, lane = _by_thread(trace)
     if not len(chosen):
         return ()
-    begin = np.searchsorted(slices.lane[chosen], np.arange(len(trace.lanes) + 1))
+    begin = np.searchsorted(lane, np.arange(len(trace.lanes) + 1))
     starts, times = slices.start_ns[chosen], slices.duration_ns[chosen]
-    tree = nested(starts, starts + times, begin, lambda _: None)
-    inner = tree.parent != NONE
+    ends = starts + times
+    tree = nested(starts, ends, begin, lambda _: None)
+    is_overhead = slices.category[chosen] == Category.OVERHEAD
+    # It may have been another thread's: then it does not end with what the main thread did.
+    inner = (tree.parent != NONE) & ~(is_overhead & (ends > ends[tree.parent]))
     inside = np.bincount(tree.parent[inner], times[inner], len(chosen)).astype(np.int64)
     device_self = _device_self(trace, chosen)
     device_total = device_self.copy()
@@ -46,6 +53,20 @@ def operator_averages(trace: Trace) -> tuple[OperatorRow, ...]:
     counts = np.where(_is_again(slices.name[chosen], tree.parent), 0, 1)
     figures = (counts, np.maximum(times - inside, 0), counts * times, device_self, counts * device_total)
     return _by_name(trace, slices.name[chosen], figures)
+
+
+def _by_thread(trace: Trace) -> tuple[NDArray[np.intp], Indices]:
+    """The slices that nest, in the order of the timeline, and the lane that each counts for."""
+    slices = trace.slices
+    chosen = np.flatnonzero(np.isin(slices.category, _NESTED))
+    lane = slices.lane[chosen]
+    is_overhead = slices.category[chosen] == Category.OVERHEAD
+    mains = [number for number, each in enumerate(trace.lanes) if each.is_main]
+    if len(mains) != 1 or not is_overhead.any():
+        return chosen, lane
+    lane = np.where(is_overhead, np.int32(mains[0]), lane)
+    order = np.lexsort((-slices.duration_ns[chosen], slices.start_ns[chosen], lane))
+    return chosen[order], lane[order]
 
 
 def _is_again(names: NDArray[np.int32], parent: Indices) -> NDArray[np.bool_]:

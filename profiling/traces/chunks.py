@@ -21,6 +21,7 @@ _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"[\x00-\x20,]*")
 _JOINT = re.compile(rb'\}\s*,\s*\{(?=\s*"(?:ph|name|cat|pid|tid|ts|id|args|dur|s|bp)"\s*:)')
 _HEAD = re.compile(rb'\}[\s,]*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|id|args|dur|s|bp)"\s*:)')
+_AT_BYTE = re.compile(r"\(byte (\d+)\)\Z")  # how msgspec ends what it says of malformed JSON
 _raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -29,15 +30,6 @@ class Batch(Struct, frozen=True, eq=False):
     offset: Whole  # of each in the source
     length: Indices
     is_plain: bool  # valid JSON as it stands, from the first event to the last
-
-
-class Piece(Struct, frozen=True):
-    """One event that was read by itself."""
-
-    event: Event
-    offset: int
-    length: int
-    json_text: bytes  # valid, also where the source is not
 
 
 class Layout(Struct, frozen=True):
@@ -148,25 +140,52 @@ class EventReader:
 
     def _in_pieces(self, stop: int) -> Iterator[Batch]:
         """The text up to ``stop``, or to where it can be understood before more of it is read."""
-        text = self._text
         at = 0
         while at < stop and self.ends_at < 0:
-            match = _HEAD.search(text, at + _PIECE_BYTES, stop)
-            end = match.start() + 1 if match else stop
-            events = _events_of(text, at, end)
-            if events is not None:
-                offset, length = self._places(text[at:end], len(events))
-                yield Batch(events, offset + self._at + at, length, True)
-                at = _behind_comma(text, end)
-                continue
-            found: list[Piece] = []
-            reached = self._walk(at, end, found)
+            match = _HEAD.search(self._text, at + _PIECE_BYTES, stop)
+            found: list[Batch] = []
+            reached = self._piece(at, match.start() + 1 if match else stop, found)
             if found:
-                yield _batch(found)
+                yield _joined(found)
             if reached == at:
                 break
             at = reached
         self._settle(at)
+
+    def _piece(self, at: int, end: int, found: list[Batch]) -> int:
+        """All events that begin before ``end``: at once up to the next fault, and what has it alone."""
+        while at < end and self.ends_at < 0:
+            sound = self._sound(at, end)
+            if sound is None:
+                return self._walk(at, end, found)
+            events, stop = sound
+            if events:
+                offset, length = self._places(self._text[at:stop], len(events))
+                found.append(Batch(events, offset + self._at + at, length, stop == end and not found))
+                at = _behind_comma(self._text, stop)
+            if stop < end:
+                reached = self._walk(at, at + 1, found)
+                if reached == at:
+                    break
+                at = reached
+        return at
+
+    def _sound(self, at: int, end: int) -> tuple[list[Event], int] | None:
+        """The events up to ``end`` or to the first that has a fault, and where they end.
+
+        None where msgspec does not say at which byte the fault is, or where it lies behind its event.
+        """
+        try:
+            return _events(self._text, at, end), end
+        except UNREADABLE as error:
+            said = _AT_BYTE.search(str(error))
+        if not said or not self._joint:
+            return None
+        stop = self._text.rfind(self._joint, at, at + int(said[1])) + 1
+        if stop <= at:
+            return [], at
+        events = _events_of(self._text, at, stop)
+        return None if events is None else (events, stop)
 
     def _settle(self, at: int) -> None:
         """Takes what was read. What was not is waited for, and given up where nothing can come."""
@@ -178,7 +197,7 @@ class EventReader:
             self.dropped += bool(self._text.strip(b"\x00 \t\r\n,"))
             self._take(len(self._text))
 
-    def _walk(self, at: int, end: int, found: list[Piece]) -> int:
+    def _walk(self, at: int, end: int, found: list[Batch]) -> int:
         """Event by event, from ``at`` until one begins at ``end`` or later."""
         text = self._text
         while at < end:
@@ -191,10 +210,11 @@ class EventReader:
                 at = _behind_comma(text, other[1])
                 continue
             match = _HEAD.search(text, at)
-            piece = self._piece(at, match.start() + 1 if match else len(text)) if mark == b"{" else None
-            if piece:
-                found.append(piece)
-                at = _behind_comma(text, at + piece.length)
+            one = self._alone(at, match.start() + 1 if match else len(text)) if mark == b"{" else None
+            if one:
+                event, length = one
+                found.append(Batch([event], np.array([self._at + at]), np.array([length], np.int32), False))
+                at = _behind_comma(text, at + length)
             elif match:
                 self.dropped += 1
                 at = match.end()
@@ -203,17 +223,18 @@ class EventReader:
             self._progress(min(1.0, (self._at + at) / self._source.size))
         return at
 
-    def _piece(self, at: int, stop: int) -> Piece | None:
+    def _alone(self, at: int, stop: int) -> tuple[Event, int] | None:
+        """One event by itself, mended where it must be, and how long it is in the source."""
         json_text = self._text[at:stop]
         if event := lenient_event(json_text):
-            return Piece(event, self._at + at, len(json_text), json_text)
+            return event, len(json_text)
         new = mended(self._text, at)
         event = lenient_event(new[0]) if new else None
         if not new or not event:
             return None
         was = self._text[at : new[1]]
         self.repaired += decoded(was) is None
-        return Piece(event, self._at + at, len(was), new[0])
+        return event, len(was)
 
 
 def _joined_at(text: bytes, joint: bytes) -> Whole:
@@ -226,10 +247,14 @@ def _joined_at(text: bytes, joint: bytes) -> Whole:
     return at
 
 
+def _events(text: bytes, first: int, last: int) -> list[Event]:
+    return event_list(b"".join((b"[", memoryview(text)[first:last], b"]")))
+
+
 def _events_of(text: bytes, first: int, last: int) -> list[Event] | None:
     """The events of a part of the text; None where it is no list of events."""
     try:
-        return event_list(b"".join((b"[", memoryview(text)[first:last], b"]")))
+        return _events(text, first, last)
     except UNREADABLE:
         return None
 
@@ -239,10 +264,12 @@ def _behind_comma(text: bytes, at: int) -> int:
     return match.end() if match else at
 
 
-def _batch(pieces: list[Piece]) -> Batch:
+def _joined(parts: list[Batch]) -> Batch:
+    if len(parts) == 1:
+        return parts[0]
     return Batch(
-        [each.event for each in pieces],
-        np.array([each.offset for each in pieces], np.int64),
-        np.array([each.length for each in pieces], np.int32),
+        [event for part in parts for event in part.events],
+        np.concatenate([part.offset for part in parts]),
+        np.concatenate([part.length for part in parts]),
         False,
     )

@@ -60,6 +60,7 @@ class Lane(Struct, frozen=True):
     device: int = NONE  # the GPU, for a stream
     stream: int = NONE
     most_deep: int = 1  # how many slices lie in one another
+    is_main: bool = False  # the first thread of a process, which has its number
 
     @property
     def on_device(self) -> bool:

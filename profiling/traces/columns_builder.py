@@ -96,7 +96,8 @@ class Gathered(Struct, frozen=True, eq=False):
 
 
 class ColumnsBuilder:
-    def __init__(self) -> None:
+    def __init__(self, title: str) -> None:
+        self._title = title  # of the trace, for what is said of it
         self.names = _Numbers()
         self.lanes = LaneNames()
         self.event_count = 0
@@ -125,11 +126,12 @@ class ColumnsBuilder:
         if len(chosen) < len(events):
             self._add_others([event for event in events if event.ph != "X"])
         if self._slice_count > MOST_SLICES:
-            raise TraceError(
-                f"The trace holds more than {MOST_SLICES // 1_000_000} million slices; record fewer steps."
-            )
+            most = MOST_SLICES // 1_000_000
+            raise TraceError(f"{self._title} holds more than {most} million slices; record fewer steps.")
         if len(self._lane_numbers) > _MOST_LANES:
-            raise TraceError(f"The trace names more than {_MOST_LANES} threads, as no program has.")
+            raise TraceError(
+                f"{self._title} names more than {_MOST_LANES} threads, as no program has; record it again."
+            )
 
     def _add_slices(self, events: list[Event], offset: Whole, length: Indices) -> None:
         arguments = [event.args or NO_ARGUMENTS for event in events]

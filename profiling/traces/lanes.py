@@ -66,7 +66,8 @@ class LaneNames:
             return Lane(f"GPU {device}", name, device, stream)
         called = self._processes.get(pid)
         process = f"{called} ({_short(str(pid))})" if called else _bare("process", pid)
-        return Lane(process, self._threads.get(key) or _bare("thread", tid))
+        is_main = whole(pid) == whole(tid) > 0
+        return Lane(process, self._threads.get(key) or _bare("thread", tid), is_main=is_main)
 
     def place(self, lane: Lane, key: Key) -> tuple[int, str, int, int, str]:
         """By what lanes are sorted: Kineto's order of processes, then of threads, as Perfetto does."""

@@ -58,16 +58,28 @@ def _between(tell: Progress, first: float, last: float) -> Progress:
 def _read(source: Source, title: str, tell: Progress) -> Trace:
     layout = find_layout(source, title)
     reader = EventReader(source, layout, _between(tell, 0.0, _READ))
-    builder = ColumnsBuilder()
+    builder = ColumnsBuilder(title)
     for batch in reader.batches():
         builder.add(batch)
     tell(_READ)
     gathered = builder.gathered()
     if not len(gathered.slices):
-        raise TraceError(f"{title} holds no slice, which is an event with a duration; record it again.")
+        raise TraceError(_why_nothing(title, builder.dropped, reader.dropped))
     trace = _assembled(source, title, builder, gathered, reader, _between(tell, _READ, 1.0))
     tell(1.0)
     return msgspec.structs.replace(trace, devices=device_sheets(source, layout, reader.ends_at))
+
+
+def _why_nothing(title: str, without_time: int, unread: int) -> str:
+    """Of a trace without a slice."""
+    if without_time:
+        return (
+            f"{title} holds no slice with a usable time: each is missing, negative, no number or beyond "
+            "2033; record it again."
+        )
+    if unread:
+        return f"{title} holds no event that can be read; record it again."
+    return f"{title} holds no slice, which is an event with a duration; record it again."
 
 
 class _Placed(Struct, frozen=True, eq=False):

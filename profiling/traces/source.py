@@ -22,13 +22,14 @@ Progress = Callable[[float], None]  # 0 to 1; what it raises ends the reading
 
 MOST_BYTES = 4 << 30  # of JSON text, packed or not: some 13 million events
 _PIECE = 1 << 20  # bytes to unpack before progress is reported
+_PACKED = 1 << 14  # bytes to unpack at once, some 200 KiB of text
 # Deflate makes at most 1032 of 1. Traces are packed 8 to 40 times; what says one thing over again is refused
 # once it has grown to a size that costs something.
 _MOST_RATIO = 250
 _FREE_OF_RATIO = 128 << 20
 _GZIP = b"\x1f\x8b"
-_ZIP = b"PK\x03\x04"
-_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which some editors write
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second one of an archive without a file
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which some editors write, and UTF-32
 
 
 class Source:
@@ -98,12 +99,11 @@ def check_beginning(first: bytes, name: str) -> None:
     if not first:
         raise TraceError(f"{name} is empty; record the trace again.")
     if first.startswith(_WIDE):
-        raise TraceError(f"{name} is UTF-16 text; save it as UTF-8.")
+        raise TraceError(f"{name} is text in UTF-16 or UTF-32; save it as UTF-8.")
     text = first.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if not text.strip(b"\x00"):
-        is_zeros = b"\x00" in first
-        held = "begins with zeros" if is_zeros else "begins with blanks"
-        raise TraceError(f"{name} {held} and holds no JSON; record the trace again.")
+        held = "zeros" if b"\x00" in first else "blanks"
+        raise TraceError(f"{name} begins with {held}, not with JSON; record the trace again.")
     if text[:1] not in (b"{", b"["):
         raise TraceError(f"{name} is no JSON; choose a trace as .json, .json.gz or .zip.")
 
@@ -113,19 +113,28 @@ def _too_long() -> str:
 
 
 def _members(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """What the members of a gzip file hold, in pieces of bounded size. Raises _DamagedError at the damage."""
-    packed = file.read(_PIECE)
+    """What the members of a gzip file hold, in pieces of bounded size. Raises _DamagedError at the damage.
+
+    zlib meets damage some bytes behind it, and unpacks nonsense until then: the piece in which it does, and
+    the one before, are left out.
+    """
+    held = b""
+    packed = file.read(_PACKED)
     while packed:
         member = zlib.decompressobj(wbits=31)
         while packed and not member.eof:
             try:
-                yield member.decompress(packed, _PIECE)
+                piece = member.decompress(packed, _PIECE)
             except zlib.error as error:
                 raise _DamagedError(one_line(str(error))) from error
-            packed = member.unconsumed_tail or (b"" if member.eof else file.read(_PIECE))
+            yield held
+            held = piece
+            packed = member.unconsumed_tail or (b"" if member.eof else file.read(_PACKED))
         if not member.eof:
+            yield held
             raise _DamagedError("it ends early")
-        packed = (member.unused_data or file.read(_PIECE)).lstrip(b"\x00")  # some tools fill up with zeros
+        packed = (member.unused_data or file.read(_PACKED)).lstrip(b"\x00")  # some tools fill up with zeros
+    yield held
 
 
 class _DamagedError(Exception):
@@ -140,7 +149,7 @@ def _unpacked(pieces: Iterator[bytes], packed_size: int, name: str, progress: Pr
             if piece is None:
                 is_cut = True
                 break
-            if not size:
+            if piece and not size:
                 check_beginning(piece[:64], name)
             size += target.write(piece)
             if size > MOST_BYTES:
@@ -152,7 +161,7 @@ def _unpacked(pieces: Iterator[bytes], packed_size: int, name: str, progress: Pr
             # The share of the packed file is not known here; a trace is packed some 12 times.
             progress(min(1.0, size / (12 * packed_size + 1)))
         if not size:
-            fault = "is damaged from its beginning" if is_cut else "is empty"
+            fault = "is damaged, and nothing sound can be unpacked" if is_cut else "is empty"
             raise TraceError(f"{name} {fault}; record the trace again.")
     except BaseException:
         target.close()

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.window import counting as window_counting
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.devices.nsight_compute import NOT_PERMITTED
@@ -61,6 +63,39 @@ def test_what_is_counted_is_kept_and_shown(open_window: OpenWindow, session_file
     assert application.model.session.counters[number] == COUNTED
     application.panes.details.set_open(("Counters",))
     assert "Nsight Compute 2025.3.1" in labels(application)
+
+
+def test_a_report_is_read_and_kept_beside_the_point(
+    open_window: OpenWindow, session_file: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application: Any = open_window(session_file)
+    point = next(one for one in application.model.session.points if one.measured)
+    application.selection.select(point.number)
+    found = replace(COUNTED, instrument="Nsight Compute", report="mine.ncu-rep")
+
+    def read(*_: object) -> Counters:
+        return found
+
+    monkeypatch.setattr(window_counting, "counters_from", read)
+    action = application.window.actions_of[CommandId.COUNTERS_FROM]
+    qtbot.waitUntil(action.isEnabled)
+    application.counting.read(point, Path("mine.ncu-rep"))
+    assert not action.isEnabled()
+    qtbot.waitUntil(lambda: not application.counting.is_running)
+    assert load(session_file).counters == {point.number: found}
+    application.panes.details.set_open(("Counters",))
+    assert "Nsight Compute, mine.ncu-rep" in labels(application)
+
+
+def test_why_a_report_says_nothing_is_said(
+    open_window: OpenWindow, session_file: Path, qtbot: QtBot, tmp_path: Path
+) -> None:
+    application: Any = open_window(session_file)
+    point = next(one for one in application.model.session.points if one.measured)
+    application.counting.read(point, tmp_path / "absent.ncu-rep")
+    qtbot.waitUntil(lambda: not application.counting.is_running)
+    [said] = application.panes.cards.notice_texts
+    assert said.endswith("absent.ncu-rep is no file; choose a report of Nsight Compute.")
 
 
 def test_a_refusal_is_said_with_what_to_do(open_window: OpenWindow, session_file: Path, qtbot: QtBot) -> None:

@@ -12,9 +12,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.presentation.traces.exported import exported_json_gz
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.results.marks import Mark, Moment
-from roofscope.profiling.results.session_reader import load, load_trace
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.traces import source
 from roofscope.profiling.traces.reading import open_trace
 from roofscope.tests.qt.conftest import OpenWindow
@@ -57,7 +58,7 @@ def test_a_button_opens_a_page_that_gives_the_trace_of_the_point(
     connection.request("POST", f"{url.path()}trace")
     content = connection.getresponse().read()
     connection.close()
-    assert content == load_trace(TOUR, traced.number)
+    assert content == exported_json_gz(TOUR, traced.number)
     assert b"traceEvents" in gzip.decompress(content)
 
 

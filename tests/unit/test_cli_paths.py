@@ -46,7 +46,8 @@ def _paths() -> Iterator[tuple[str, str]]:
 
 SESSIONS = [(name, parameter) for name, parameter in _paths() if parameter in ("file", "other")]
 FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in ("kernels", "folders")]
-ELSEWHERE = [("mcp", "session"), ("run", "json_in")]  # in test_cli_json.py
+# In test_cli_json.py and test_report_file.py.
+ELSEWHERE = [("mcp", "session"), ("run", "json_in"), ("counters", "report")]
 TARGETS = [(name, parameter) for name, parameter in _paths() if parameter in ("out", "plot")]
 SESSION_OPTIONS = [("lesson", "session"), ("lesson", "check_")]
 NEW_FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in ("begin_", "write")]

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import random
+import re
 import zipfile
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
 from roofscope.profiling.results.chrome_trace import TraceError
-from roofscope.profiling.traces import source
+from roofscope.profiling.traces import repair, source
 from roofscope.profiling.traces.reading import open_trace
 from roofscope.profiling.traces.saving import repaired_json
 from roofscope.tests.trace_events import (
@@ -54,6 +56,47 @@ def test_one_event_is_mended_and_the_others_stay(written: str, name: str) -> Non
     assert name in trace.names
     assert (trace.health.repaired, trace.health.dropped) == (1, 0)
     assert trace.arguments_of(names_of(trace).index(name)).keys() == {"a"}
+
+
+def test_each_event_among_many_broken_ones_keeps_its_place() -> None:
+    """What stands between two faults is read at once; no event may take its neighbour's arguments."""
+    events = [
+        json.dumps(slice_(f"op{at}", 10 * at, 5, args={"at": at, "dims": [[at, 2], []]}))
+        for at in range(2000)
+    ]
+    for at in range(0, 2000, 7):
+        events[at] = events[at].replace(f'"op{at}"', f'"op{at} "of" "')
+    trace = read('{"traceEvents": [' + ",\n  ".join(events) + "]}")
+    assert (trace.health.event_count, trace.health.repaired, trace.health.dropped) == (2000, 286, 0)
+    assert [trace.arguments_of(at) for at in range(2000)] == [
+        {"at": at, "dims": [[at, 2], []]} for at in range(2000)
+    ]
+    assert trace.name_of(7) == 'op7 "of" '
+    assert trace.name_of(8) == "op8"
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        '"a": "b", ',
+        '"a": [1, -2.5, "x", []], "b": [[8192, 1024], [], ["", "[1]"]], ',
+        '"a": {"b": true, "c": null, "d": {}}, "e": false, ',
+        '"a": 007, "b": 1e999, "c": 99999999999999999999, ',
+        '"a": "\x01", "b": "\\q", "c": ["\u00e9", "\u00e9"], ',
+        '"a": "b" , \n"c":3,',
+        '"": "", "a": [[[1]]], ',
+        '"a": [1, ], "b": [1 2], ',
+    ],
+)
+def test_what_is_taken_at_once_is_what_the_scanner_makes(sound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = ("{" + sound + '"name": "k<"a">", ' + sound + '"args": {' + sound + '"z": 1}}').encode()
+    at_once = repair.mended(text, 0)
+    monkeypatch.setattr(repair, "_SOUND", re.compile(rb"(?!)"))
+    by_token = repair.mended(text, 0)
+    if at_once is None or by_token is None:
+        assert at_once == by_token
+    else:
+        assert (json.loads(at_once[0]), at_once[1]) == (json.loads(by_token[0]), by_token[1])
 
 
 def test_an_integer_without_end_is_no_argument() -> None:
@@ -109,6 +152,21 @@ def test_a_gzip_file_that_ends_early_is_cut(tmp_path: Path) -> None:
     assert len(trace.slices) > 500
 
 
+def test_of_a_damaged_gzip_file_what_is_certain_is_read(tmp_path: Path) -> None:
+    """Not what zlib unpacks of the damage before it notices."""
+    noise = random.Random(1)
+    events = [slice_(f"op{at}", at, 1, args={"noise": noise.random()}) for at in range(20_000)]
+    packed = bytearray(gzip.compress(json.dumps({"traceEvents": events}).encode(), mtime=0))
+    damage = len(packed) * 3 // 4
+    packed[damage : damage + 40] = b"\xff" * 40
+    path = tmp_path / "damaged.json.gz"
+    path.write_bytes(packed)
+    trace = open_trace(path)
+    assert (trace.health.is_cut, trace.health.repaired) == (True, 0)
+    assert 10_000 < len(trace.slices) < 15_000
+    assert names_of(trace) == [f"op{at}" for at in range(len(trace.slices))]
+
+
 def test_a_broken_trace_is_saved_repaired(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     made = write_trace(path, 30_000, planted=Planted(quotes=7, controls=5, is_cut=True))
@@ -145,12 +203,22 @@ def refusal(path: Path) -> str:
     [
         (b"", "is empty"),
         (b"   \n ", "begins with blanks"),
+        (b"\n" * 1000 + b'{"traceEvents": []}', "begins with blanks, not with JSON"),
         (b"\x89PNG\r\n\x1a\n" + b"\x00" * 100, "is no JSON"),
-        ('{"traceEvents": []}'.encode("utf-16"), "is UTF-16"),
+        ('{"traceEvents": []}'.encode("utf-16"), "in UTF-16 or UTF-32"),
         (b"[" * 100_000, "is JSON but no trace"),
         (b'{"a":' * 100_000, "has no traceEvents"),
-        (b'{"traceEvents": ' + b"[" * 100_000, "holds no slice"),
-        (b'{"traceEvents": [' + b'{"args":' * 100_000, "holds no slice"),
+        (b'{"traceEvents": ' + b"[" * 100_000, "holds no event that can be read"),
+        (b'{"traceEvents": [' + b'{"args":' * 100_000, "holds no event that can be read"),
+        (b'{"traceEvents": [{"ph": "X", "ts": NaN, "dur": 1}]}', "no slice with a usable time"),
+        (b'{"traceEvents": [{"ph": "X", "ts": 1, "dur": -1}]}', "no slice with a usable time"),
+        (b'{"traceEvents": [{"ph": "X", "ts": 1e308, "dur": 1}]}', "no slice with a usable time"),
+        (b"PK\x05\x06" + bytes(18), "holds no file"),
+        (
+            json.dumps([{**slice_("k", 1, 1), "tid": tid} for tid in range(10_500)]).encode(),
+            "names more than 10000 threads",
+        ),
+        (gzip.compress(b"{}")[:8], "is damaged, and nothing sound can be unpacked"),
         (b'{"traceEvents": []}', "holds no slice"),
         (b'[{"ph": "M"}]', "holds no slice"),
         (b"[1, 2]", "is JSON but no trace"),

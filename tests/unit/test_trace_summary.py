@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from roofscope.profiling.traces.reading import open_trace, read_trace_bytes
 from roofscope.profiling.traces.summary import totals_of
 from roofscope.profiling.traces.totals import TraceTotals
 from roofscope.tests.public_files import DATA
-from roofscope.tests.trace_events import read_events, slice_
+from roofscope.tests.trace_events import Event, read_events, slice_
 
 DEVICE = {"pid": 0, "tid": 7, "ph": "X"}
 
@@ -148,3 +149,65 @@ def test_operators_have_their_own_and_whole_times_on_host_and_gpu() -> None:
     assert msgspec.structs.astuple(rows["aten::linear"]) == row("aten::linear", 20, 50, 0, 8)
     assert msgspec.structs.astuple(rows["step"]) == row("step", 46, 100, 0, 8)
     assert msgspec.structs.astuple(rows["aten::to"]) == row("aten::to", 4, 4, 0, 0)
+
+
+def test_what_the_profiler_took_is_no_own_time_of_an_operator() -> None:
+    """As torch has it: on the main thread, where it is inside an operator; else no operator loses time."""
+
+    def overhead(begin: float, long: float) -> Event:
+        return slice_("Activity Buffer Request", begin, long, cat="overhead", pid=-1, tid=0)
+
+    trace = read_events(
+        slice_("aten::layer_norm", 0, 100, pid=5, tid=5),
+        slice_("aten::native_layer_norm", 10, 80, pid=5, tid=5),
+        overhead(20, 40),
+        slice_("aten::mul", 120, 30, pid=5, tid=5),
+        slice_("aten::div", 110, 60, pid=5, tid=6),
+        overhead(125, 35),
+    )
+    rows = {row.name: row for row in operator_averages(trace)}
+    own = {name: round(row.host_self_s * 1e6) for name, row in rows.items()}
+    assert own == {
+        "aten::layer_norm": 20,
+        "aten::native_layer_norm": 40,
+        "aten::mul": 30,
+        "aten::div": 60,
+        "Activity Buffer Request": 75,
+    }
+    assert rows["aten::layer_norm"].host_total_s == pytest.approx(100e-6)
+    assert rows["Activity Buffer Request"].count == 2
+
+
+def torchs_own_us(events: list[Event]) -> dict[str, float]:
+    """Own times by name, by the stack of torch.autograd.profiler_util._populate_cpu_children."""
+    kinds = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "overhead")
+    threads: defaultdict[int, list[tuple[float, float, str]]] = defaultdict(list)
+    for event in events:
+        if event.get("cat") in kinds:
+            begin, end = event["ts"], event["ts"] + event["dur"]
+            main = 502  # in both files the thread that stopped the profiler
+            threads[main if event["cat"] == "overhead" else event["tid"]].append((begin, -end, event["name"]))
+    own: defaultdict[str, float] = defaultdict(float)
+    for calls in threads.values():
+        open_: list[tuple[float, float, str]] = []
+        for begin, minus_end, name in sorted(calls):
+            while open_ and (begin >= open_[-1][1] or -minus_end > open_[-1][1]):
+                open_.pop()
+            if open_:
+                own[open_[-1][2]] -= -minus_end - begin
+            own[name] += -minus_end - begin
+            open_.append((begin, -minus_end, name))
+    return own
+
+
+@pytest.mark.parametrize("name", ["eager", "compiled"])
+def test_own_times_of_recorded_operators_are_torchs(name: str) -> None:
+    path = DATA / "traces" / f"block-{name}.json.gz"
+    expected = torchs_own_us(json.loads(gzip.decompress(path.read_bytes()))["traceEvents"])
+    trace = open_trace(path)
+    rows = {row.name: row for row in operator_averages(trace)}
+    operators = [each for each in rows if each.startswith("aten::") or each == "Activity Buffer Request"]
+    assert len(operators) > 20
+    for each in operators:
+        assert rows[each].host_self_s == pytest.approx(expected[each] * 1e-6, abs=2e-9 * rows[each].count)
+    assert [lane.thread for lane in trace.lanes if lane.is_main] == ["thread 502 (python3)"]

@@ -3,41 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roofscope.profiling.traces.work.call import UnknownWork
 from roofscope.profiling.traces.work.formulas import work_of
 from roofscope.profiling.traces.work.operator_work import OperatorWork
-
-BF16, FP16, FP32, FP8 = "c10::BFloat16", "c10::Half", "float", "c10::Float8_e4m3fn"
-Argument = tuple[list[int], str] | str | None  # a tensor, a number or a list as text, or nothing
-
-
-def strides_of(dims: list[int]) -> list[int]:
-    found = [1]
-    for size in reversed(dims[1:]):
-        found.insert(0, found[0] * size)
-    return found if dims else []
-
-
-def recorded(*arguments: Argument, strides: dict[int, list[int]] | None = None) -> dict[str, Any]:
-    """As Kineto writes them."""
-    dims, steps, types, concrete = [], [], [], []
-    for at, argument in enumerate(arguments):
-        is_tensor = isinstance(argument, tuple)
-        dims.append(argument[0] if is_tensor else [])
-        steps.append((strides or {}).get(at, strides_of(argument[0])) if is_tensor else [])
-        is_list = isinstance(argument, str) and argument.startswith("[")
-        types.append(argument[1] if is_tensor else "ScalarList" if is_list else "Scalar" if argument else "")
-        concrete.append(argument if isinstance(argument, str) else "")
-    return {"Input Dims": dims, "Input Strides": steps, "Input type": types, "Concrete Inputs": concrete}
-
-
-def work(name: str, *arguments: Argument, **more: Any) -> tuple[int | None, int | None, int | None]:
-    found = work_of(f"aten::{name}", recorded(*arguments, **more))
-    return found.flop_count, found.read_bytes, found.write_bytes
-
+from roofscope.tests.recorded_calls import BF16, FP8, FP32, Argument, recorded, work
 
 A, B = ([8192, 1024], BF16), ([1024, 4096], BF16)
 PRODUCT = 2 * 8192 * 4096 * 1024
@@ -83,29 +55,6 @@ def test_an_expanded_tensor_is_read_as_it_lies_in_memory() -> None:
     assert work("exp", ([8192, 1024], BF16), strides=overlapping)[1] == 2 * (8191 + 1023 + 1)
 
 
-def test_convolutions() -> None:
-    x, weight = ([8, 64, 56, 56], FP16), ([128, 64, 3, 3], FP16)
-    flops = 2 * 8 * 128 * 28 * 28 * 64 * 9
-    read, written = 2 * (8 * 64 * 56 * 56 + 128 * 64 * 9), 2 * 8 * 128 * 28 * 28
-    assert work("cudnn_convolution", x, weight, "[1, 1]", "[2, 2]", "[1, 1]", "1") == (flops, read, written)
-    same = ("[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1")
-    assert work("convolution", x, weight, ([128], FP16), *same) == (flops, read + 256, written)
-    grouped = work("cudnn_convolution", x, ([128, 16, 3, 3], FP16), "[0, 0]", "[1, 1]", "[1, 1]", "4")
-    assert grouped[0] == 2 * 8 * 128 * 54 * 54 * 16 * 9
-    grad = ([8, 128, 28, 28], FP16)
-    backward = work("convolution_backward", grad, x, weight, "[128]", *same, "[True, True, True]")
-    assert backward == (2 * flops, written + read, read)
-    weights = work("convolution_backward", grad, x, weight, "[128]", *same, "[False, True, False]")
-    assert weights == (flops, written + 2 * 8 * 64 * 56 * 56, 2 * 128 * 64 * 9)
-
-
-def test_a_transposed_convolution() -> None:
-    said = ("[2, 2]", "[0, 0]", "[1, 1]", "True", "[0, 0]", "1")
-    found = work("convolution", ([8, 64, 28, 28], FP32), ([64, 32, 2, 2], FP32), None, *said)
-    assert found[0] == 2 * 8 * 64 * 28 * 28 * 32 * 4
-    assert found[2] == 4 * 8 * 32 * 56 * 56
-
-
 Q = ([2, 8, 512, 64], BF16)
 LONG = ([2, 512, 8, 64], BF16)
 SHORT = ([2, 256, 8, 64], BF16)
@@ -124,6 +73,25 @@ def test_attention_forward(causal: bool) -> None:
     masked = (LONG, LONG, LONG, None, None, None, None, None, "0.", str(int(causal)), "True", None)
     assert work("_efficient_attention_forward", *masked) == expected
     assert work("_efficient_attention_forward", *masked[:10], "False", None)[2] == TENSOR
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_above_the_operators_that_launch(causal: bool) -> None:
+    pairs = 512 * 513 // 2 if causal else 512 * 512
+    forward = (4 * 2 * 8 * pairs * 64, 3 * TENSOR, TENSOR + 4 * ROWS)
+    assert work("_scaled_dot_product_flash_attention", Q, Q, Q, "0.", str(causal), "False", None) == forward
+    kept = (Q, Q, Q, None, "True", "0.", str(causal))
+    assert work("_scaled_dot_product_efficient_attention", *kept, None) == forward
+    assert work("_scaled_dot_product_cudnn_attention", *kept, "False", None) == forward
+    sums, seed = ([2, 8, 512], FP32), ([], "long int")
+    backward = (10 * 2 * 8 * pairs * 64, 5 * TENSOR + 4 * ROWS, 3 * TENSOR)
+    said = (Q, Q, Q, Q, Q, sums, None, None, "512", "512", "0.", str(causal), seed, seed, None)
+    assert work("_scaled_dot_product_flash_attention_backward", *said) == backward
+    flags = "[True, True, True, False]"
+    said = (Q, Q, Q, Q, None, Q, sums, seed, seed, "0.", flags, str(causal), None)
+    assert work("_scaled_dot_product_efficient_attention_backward", *said) == backward
+    said = (Q, Q, Q, Q, Q, sums, seed, seed, None, None, None, "512", "512", "0.", str(causal), None)
+    assert work("_scaled_dot_product_cudnn_attention_backward", *said) == backward
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -192,7 +160,16 @@ def test_reductions_norms_and_softmax() -> None:
         ("aten::nothing", recorded(A), "no formula"),
         ("triton_poi_fused_add_0", recorded(A), "fused kernel"),
         ("aten::mm", {}, "no shapes"),
-        ("aten::mm", {**recorded(A, B), "Input Strides": None}, "no strides"),
+        ("aten::gelu", {**recorded(A, None), "Input Strides": None}, "no strides"),
+        ("aten::_foreach_mul_", recorded(A), "list of tensors"),
+        ("aten::_fused_adam_", recorded(A), "list of tensors"),
+        ("aten::nll_loss_forward", recorded(A), "indices"),
+        ("aten::tril", recorded(A, "0"), "half"),
+        ("aten::max", recorded(A, A), "another operator"),
+        ("aten::bernoulli_", recorded(A, A), "probabilities"),
+        ("aten::where", recorded(([8], "bool")), "type of its result"),
+        ("aten::topk", recorded(A, "5000", "1", "True", "True"), "do not fit"),
+        ("aten::max_pool2d_with_indices", recorded(A, "[2, 2]", "[2, 2]", "[0, 0]"), "do not fit"),
         ("aten::mm", recorded(A, A), "do not fit"),
         ("aten::mm", recorded(([8, 8], "Unheard"), ([8, 8], "Unheard")), "element type"),
         ("aten::mul", recorded(A, ([8192, 1024], FP32)), "type of its result"),
@@ -214,10 +191,20 @@ ANY = st.recursive(
 )
 NAMES = ("mm", "addmm", "linear", "convolution", "convolution_backward", "_flash_attention_forward")
 MORE = ("_efficient_attention_backward", "add", "sum", "native_layer_norm", "_softmax", "copy_", "mean", "eq")
+FURTHER = (
+    "topk",
+    "max",
+    "native_batch_norm",
+    "native_group_norm",
+    "avg_pool2d",
+    "upsample_nearest2d",
+    "where",
+)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a machine whose cores are busy
 @given(
-    st.sampled_from([f"aten::{name}" for name in (*NAMES, *MORE)]),
+    st.sampled_from([f"aten::{name}" for name in (*NAMES, *MORE, *FURTHER)]),
     st.fixed_dictionaries(
         {},
         optional={

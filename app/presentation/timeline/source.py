@@ -4,7 +4,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.profiling.results.chrome_trace import TraceError, unpack
+from roofscope.app.presentation.traces.exported import exported_json, exported_json_gz
+from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.traces.columns import Trace
 from roofscope.profiling.traces.source import Progress
@@ -28,12 +29,12 @@ class TraceSource(Struct, frozen=True):
         return read_trace_bytes(load_trace(self.path, self.number), self.title, progress)
 
     def packed(self) -> bytes:
-        """The Chrome trace as it was recorded, gzip of its JSON. Raises TraceError or SessionError."""
+        """The Chrome trace for a file, gzip of its JSON. Raises TraceError or SessionError."""
         from roofscope.profiling.traces.saving import packed
 
         if self.number is None:
             return b"".join(packed([self.json_text()]))
-        return load_trace(self.path, self.number)
+        return exported_json_gz(self.path, self.number)
 
     def json_text(self) -> bytes:
         """The same, not packed."""
@@ -41,7 +42,7 @@ class TraceSource(Struct, frozen=True):
 
         if self.number is None:
             return from_file(self.path, lambda _: None).whole()
-        return unpack(load_trace(self.path, self.number))
+        return exported_json(self.path, self.number)
 
 
 def is_trace_file(path: Path) -> bool:

@@ -15,6 +15,7 @@ from roofscope.profiling.paths import SUFFIX
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
 _SOURCES = "Kernels in Python, CUDA or C++ (*.py *.cu *.cuh *.cpp *.cc)"
 _TRACES = "Profiler traces (*.json *.json.gz *.zip)"
+_REPORTS = "Reports of Nsight Compute (*.ncu-rep *.ncu-repz)"
 _EXPORTS = ";;".join(
     (
         "Chart as PNG (*.png)",
@@ -51,6 +52,9 @@ class FileDialogs:
 
     def ask_trace(self, deliver: Callable[[Path], object]) -> None:
         self._ask_file("Open profiler trace", _TRACES, deliver)
+
+    def ask_counters(self, deliver: Callable[[Path], object]) -> None:
+        self._ask_file("Counters from a report", _REPORTS, deliver)
 
     def ask_folder(self, deliver: Callable[[Path], object]) -> None:
         dialog = self._dialog("Add a folder of kernels", "", deliver)

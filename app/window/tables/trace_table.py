@@ -20,10 +20,14 @@ class TraceTable(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: tuple[KernelRow, ...] = ()
+        self._texts: dict[
+            int, tuple[str, ...]
+        ] = {}  # a header that fits its columns asks for each many times
 
     def show_rows(self, rows: Sequence[KernelRow]) -> None:
         self.beginResetModel()
         self._rows = tuple(rows)
+        self._texts.clear()
         self.endResetModel()
 
     def name_at(self, row: int) -> str:
@@ -43,12 +47,17 @@ class TraceTable(QAbstractTableModel):
         return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = _DISPLAY) -> object:
-        row = self._rows[index.row()]
         if role == _DISPLAY:
-            return _texts(row)[index.column()]
+            return self._texts_of(index.row())[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip_text(row.name)
+            return tip_text(self._rows[index.row()].name)
         return _alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def _texts_of(self, row: int) -> tuple[str, ...]:
+        found = self._texts.get(row)
+        if found is None:
+            found = self._texts[row] = _texts(self._rows[row])
+        return found
 
 
 def _texts(row: KernelRow) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ _AREA_TITLES = ("Name", "Count", "Sum", "Mean", "Median", "95 %")
 _NAME_LETTERS = 24  # of a kernel, before the user makes its column wider
 _LEAST_LETTERS = 12  # of it where figures need the room
 _MOST_ROWS = 2000  # of an area: nobody reads more, and each is an item
+_FITTED_ROWS = 200  # by which figures' columns are fitted: a thousand, as Qt has it, would stall a frame
 
 
 class TraceSide(QWidget):
@@ -133,6 +134,7 @@ class TraceSide(QWidget):
         header = self.kernels.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setResizeContentsPrecision(_FITTED_ROWS)
         header.setStretchLastSection(False)
         self._kernel_widths = NameColumns(self.kernels, (0,), _LEAST_LETTERS)
         self.kernels.activated.connect(self._kernel_activated)

@@ -132,8 +132,14 @@ class Cases:
             ),
             over_eager=self._baselines.speed_up(point),
             payback=self._break_even.calls(point),
-            counters=session.counters.get(point.number),
+            counters=_own_counters(session, point),
         )
+
+
+def _own_counters(session: Session, point: Point) -> Counters | None:
+    """Not those of a report: whether its caches were flushed is not known, and they prove nothing."""
+    counters = session.counters.get(point.number)
+    return None if counters is None or counters.report else counters
 
 
 def _newest_of_each(points: Iterable[Point], but: Point) -> tuple[Point, ...]:

@@ -35,12 +35,24 @@ class _Form(Struct, frozen=True):
 _FORWARD: Mapping[str, _Form] = {
     "aten::_flash_attention_forward": _Form(0, False, (3, 4, 11, 12, 13, 14), causal=8),
     "aten::_efficient_attention_forward": _Form(0, False, (4, 5, 12, 13), bias=3, mask_type=9, keeps_sums=10),
+    # Those above these, which launch by themselves where a release has no operator below.
+    "aten::_scaled_dot_product_flash_attention": _Form(0, True, (), causal=4),
+    "aten::_scaled_dot_product_efficient_attention": _Form(0, True, (), bias=3, causal=6, keeps_sums=4),
+    "aten::_scaled_dot_product_cudnn_attention": _Form(0, True, (), bias=3, causal=6, keeps_sums=4),
+    "aten::_scaled_dot_product_flash_attention_for_cpu": _Form(0, True, (), bias=5, causal=4),
     "aten::_cudnn_attention_forward": _Form(0, True, (4, 5, 13, 14), bias=3, causal=10, keeps_sums=8),
 }
 _BACKWARD: Mapping[str, _Form] = {
     "aten::_flash_attention_backward": _Form(1, False, (6, 7, 15, 16), causal=11, out=4, sums=5),
     "aten::_efficient_attention_backward": _Form(
         1, False, (6, 7, 18), bias=4, mask_type=14, out=5, sums=10, bias_gradient=15
+    ),
+    "aten::_scaled_dot_product_flash_attention_backward": _Form(1, True, (6, 7), causal=11, out=4, sums=5),
+    "aten::_scaled_dot_product_efficient_attention_backward": _Form(
+        1, True, (), bias=4, causal=11, out=5, sums=6
+    ),
+    "aten::_scaled_dot_product_cudnn_attention_backward": _Form(
+        1, True, (9, 10), bias=8, causal=14, out=4, sums=5
     ),
     "aten::_cudnn_attention_backward": _Form(1, True, (9, 10), bias=8, causal=14, out=4, sums=5),
 }
@@ -78,7 +90,7 @@ def _sizes(q: Operand, k: Operand, v: Operand, form: _Form) -> _Sizes:
 def _is_causal(call: Call, form: _Form) -> bool:
     if any(call.has(at) and call.dims[at] != [0] for at in form.unset if at < len(call.dims)):
         unknown("its lengths of sequences or its window are not recorded")
-    if any(call.text(at) for at in form.unset):
+    if any(call.optional(at) for at in form.unset if not call.has(at)):
         unknown("its window leaves other pairs")
     if form.causal >= 0:
         return call.flag(form.causal)

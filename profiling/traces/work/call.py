@@ -55,6 +55,13 @@ _BY_NUMBER = {
 }
 
 
+# What the profiler writes for an argument that is no tensor; older ones write the names from "Int" on.
+_NO_TENSORS = (
+    *("", "Scalar", "ScalarList", "None"),
+    *("Int", "Double", "Bool", "String", "IntList", "DoubleList", "BoolList", "GenericList"),
+)
+
+
 class UnknownWork(Exception):
     """The text is the reason, as half a sentence."""
 
@@ -75,10 +82,13 @@ class Operand(Struct, frozen=True):
         return prod(self.dims)
 
     @property
-    def byte_count(self) -> int:
-        """Of what it holds in memory: an axis of stride 0, which was expanded, repeats the same elements."""
+    def byte_count(self) -> int | None:
+        """Of what it holds in memory: an axis of stride 0, which was expanded, repeats the same elements.
+
+        None where the trace has no strides, as those of older torch have none.
+        """
         if self.strides is None:
-            unknown("the trace has no strides")
+            return None
         if 0 in self.dims:
             return 0
         apart = prod(size for size, stride in zip(self.dims, self.strides, strict=True) if stride)
@@ -96,6 +106,14 @@ def type_label(dtype: str) -> str:
     return _LABELS.get(dtype, dtype)
 
 
+def computed(operands: list[Operand]) -> str:
+    """The one floating type of these tensors; a lone number among them does not change it."""
+    types = {each.dtype for each in operands}
+    if len(types) != 1 or not types <= set(FLOATING):
+        unknown("the type of its result is not known")
+    return types.pop()
+
+
 def type_numbered(number: str) -> str:
     return _BY_NUMBER.get(number) or unknown("the type of its result is not known")
 
@@ -109,7 +127,7 @@ class Call(Struct, frozen=True):
 
     def has(self, at: int) -> bool:
         """Whether an optional tensor is given."""
-        return at < len(self.types) and self.types[at] not in ("", "Scalar", "ScalarList", "None")
+        return at < len(self.types) and self.types[at] not in _NO_TENSORS
 
     def tensor(self, at: int) -> Operand:
         if not self.has(at):
@@ -129,6 +147,16 @@ class Call(Struct, frozen=True):
 
     def text(self, at: int) -> str:
         return self.concrete[at].strip() if at < len(self.concrete) else ""
+
+    def optional(self, at: int) -> str:
+        """Of a number or a list that may be None: its text, "" for None.
+
+        Traces of older torch record what such an argument is, and not its value.
+        """
+        found = self.text(at)
+        if not found and at < len(self.types) and self.types[at] not in ("", "None"):
+            unknown("an argument that decides is not recorded")
+        return found
 
     def flag(self, at: int) -> bool:
         found = self.text(at)

@@ -1,7 +1,7 @@
-"""Matmuls and convolutions. An FMA is 2 FLOPs; what is added to the product afterwards is not counted.
+"""Matmuls. An FMA is 2 FLOPs; what is added to the product afterwards, or applied to it, is not counted.
 
-Both as in `torch.utils.flop_counter` (mm_flop, addmm_flop, bmm_flop, baddbmm_flop, conv_flop_count), so that
-a figure can be held against torch's own.
+As in `torch.utils.flop_counter` (mm_flop, addmm_flop, bmm_flop, baddbmm_flop), so that a figure can be held
+against torch's own. Places of arguments as in `aten/src/ATen/native/native_functions.yaml`.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,69 +59,39 @@ def _scaled_mm(call: Call) -> OperatorWork:
     return _matmul(call.tensor(0), call.tensor(1), call.given(2, 3, 4, 5), type_numbered(call.text(6)))
 
 
-# Where stride, padding, dilation, transposed, output padding and groups stand; None: not an argument.
-_Places = tuple[int, int, int, int | None, int | None, int | None]
-_CONVOLUTIONS: Mapping[str, _Places] = {
-    "aten::convolution": (3, 4, 5, 6, 7, 8),
-    "aten::_convolution": (3, 4, 5, 6, 7, 8),
-    "aten::convolution_overrideable": (3, 4, 5, 6, 7, 8),
-    "aten::cudnn_convolution": (3, 2, 4, None, None, 5),
-}
+def _int_mm(call: Call) -> OperatorWork:
+    """``_int_mm(self, mat2)``: of int8, summed in int32."""
+    return _matmul(call.tensor(0), call.tensor(1), [], "int")
 
 
-def _convolution(call: Call) -> OperatorWork:
-    """2 N C_out (C_in / groups) taps outputs, taps on padding among them, as a direct convolution does."""
-    stride, padding, dilation, transposed, output_padding, groups = _CONVOLUTIONS[call.name]
-    x, weight = call.tensor(0), call.tensor(1)
-    is_transposed = transposed is not None and call.flag(transposed)
-    space = len(x.dims) - 2
-    if space < 1 or len(weight.dims) != len(x.dims):
-        unknown("its recorded shapes do not fit")
-    steps, pads = call.numbers(stride, space), call.numbers(padding, space)
-    spread = call.numbers(dilation, space)
-    extra = call.numbers(output_padding, space) if is_transposed and output_padding else (0,) * space
-    parts = call.number(groups) if groups is not None else 1
-    if min(steps) < 1 or min(spread) < 1 or parts < 1:
-        unknown("its recorded arguments do not fit")
-    axes = zip(x.dims[2:], weight.dims[2:], steps, pads, spread, extra, strict=True)
-    if is_transposed:
-        out = [(size - 1) * s - 2 * p + d * (taps - 1) + e + 1 for size, taps, s, p, d, e in axes]
-        channels, computed = weight.dims[1] * parts, x.dims[2:]
-    else:
-        out = [(size + 2 * p - d * (taps - 1) - 1) // s + 1 for size, taps, s, p, d, _ in axes]
-        channels, computed = weight.dims[0], tuple(out)
-    if min(out) < 1:
+def _times_vector(matrix: Operand, vector: Operand, added: list[Operand]) -> OperatorWork:
+    """``[M, K] @ [K]``: 2 M K FLOPs. Bound by memory, whatever does it: no tensor pipe is asked."""
+    if len(matrix.dims) != 2 or vector.dims != matrix.dims[1:]:
         unknown("its recorded shapes do not fit")
     return OperatorWork(
-        type_label(x.dtype),
-        2 * x.dims[0] * prod(computed) * weight.elements,
-        bytes_of([x, weight, *(call.given(2) if transposed is not None else [])]),
-        x.dims[0] * channels * prod(out) * itemsize(x.dtype),
-        multiplies=True,
+        type_label(matrix.dtype),
+        2 * matrix.elements,
+        bytes_of([matrix, vector, *added]),
+        matrix.dims[0] * itemsize(matrix.dtype),
     )
 
 
-def _convolution_backward(call: Call) -> OperatorWork:
-    """As many FLOPs as forward for the gradient of the input, and as many for that of the weight.
+def _mv(call: Call) -> OperatorWork:
+    return _times_vector(call.tensor(0), call.tensor(1), [])
 
-    ``convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
-    output_padding, groups, output_mask)``; the bias's gradient is a sum that another operator computes.
-    """
-    grad, x, weight = call.tensor(0), call.tensor(1), call.tensor(2)
-    wanted = call.flags(10)
-    if len(wanted) != 3 or len(grad.dims) != len(x.dims) or len(x.dims) < 3:
+
+def _addmv(call: Call) -> OperatorWork:
+    """``addmv(self, mat, vec, beta, alpha)``."""
+    is_added = call.text(3) not in ("0", "0.")
+    return _times_vector(call.tensor(1), call.tensor(2), call.given(0) if is_added else [])
+
+
+def _dot(call: Call) -> OperatorWork:
+    """Multiplications and additions counted as FMAs, one an element."""
+    a, b = call.tensor(0), call.tensor(1)
+    if len(a.dims) != 1 or a.dims != b.dims:
         unknown("its recorded shapes do not fit")
-    computed = x.dims[2:] if call.flag(7) else grad.dims[2:]
-    once = 2 * x.dims[0] * prod(computed) * weight.elements
-    read = [grad, *([weight] if wanted[0] else []), *([x] if wanted[1] else [])]
-    written = [x.elements * wanted[0], weight.elements * wanted[1]]
-    return OperatorWork(
-        type_label(x.dtype),
-        once * (wanted[0] + wanted[1]),
-        bytes_of(read),
-        sum(written) * itemsize(x.dtype),
-        multiplies=True,
-    )
+    return OperatorWork(type_label(a.dtype), 2 * a.elements, bytes_of([a, b]), itemsize(a.dtype))
 
 
 FORMULAS: Mapping[str, Callable[[Call], OperatorWork]] = {
@@ -131,6 +101,10 @@ FORMULAS: Mapping[str, Callable[[Call], OperatorWork]] = {
     "aten::baddbmm": _addmm,
     "aten::linear": _linear,
     "aten::_scaled_mm": _scaled_mm,
-    "aten::convolution_backward": _convolution_backward,
-    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    "aten::_int_mm": _int_mm,
+    "aten::_addmm_activation": _addmm,
+    "aten::mv": _mv,
+    "aten::addmv": _addmv,
+    "aten::dot": _dot,
+    "aten::vdot": _dot,
 }

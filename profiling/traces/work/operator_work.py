@@ -17,5 +17,8 @@ class OperatorWork(Struct, frozen=True):
     multiplies: bool = False  # a matmul, a convolution or attention, for the tensor pipe where there is one
 
 
-def bytes_of(operands: Iterable[Operand]) -> int:
-    return sum(operand.byte_count for operand in operands)
+def bytes_of(operands: Iterable[Operand]) -> int | None:
+    """None where one is not known."""
+    counts = [operand.byte_count for operand in operands]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
