@@ -65,21 +65,11 @@ def _prepare_triton() -> None:
 
 
 def _prepare_inductor() -> None:
+    """Without tracing anything: Dynamo reads the state of the GPU's generator, which starts CUDA."""
     importlib.import_module("roofscope.profiling.worker.build.providers.compile")
-    for step in (_trace_once, _read_torch_sources, _register_backends):
+    for step in (_read_torch_sources, _register_backends):
         with suppress(Exception):  # names of torch's own, which a version may lack
             step()
-
-
-def _trace_once() -> None:
-    """Imports what Dynamo and AOTAutograd do at their first call."""
-    import torch
-
-    def increment(x: torch.Tensor) -> torch.Tensor:
-        return x + 1
-
-    torch.compile(increment, backend="aot_eager")(torch.zeros(1))
-    torch.compiler.reset()
 
 
 def _read_torch_sources() -> None:
