@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from roofscope.app.cli.commands import cli
 from roofscope.app.cli.errors import DONE, USAGE
 from roofscope.app.presentation.counters import counted_section, counted_sentence, level_rows
-from roofscope.app.presentation.roofline.geometry import Box, View
-from roofscope.app.presentation.roofline.level_marks import LevelMark, place_levels
+from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.level_marks import LevelMark, PlacedLevels, place_levels
 from roofscope.app.presentation.roofline.points import all_points
 from roofscope.app.presentation.roofline.ranges import Range
 from roofscope.app.presentation.roofline.scene import ChartOptions, build_scene
@@ -288,16 +289,38 @@ def test_the_chart_marks_each_memory_of_the_selected_point() -> None:
     assert build_scene(session, chosen).levels == ()
 
 
-def test_names_of_marks_that_are_near_stand_together() -> None:
+def levels_at(
+    marks: tuple[LevelMark, ...], pixels: tuple[tuple[float, float], ...] = (), taken: tuple[Box, ...] = ()
+) -> PlacedLevels | None:
+    """In a view of 100 pixels a unit across, beside a point at 300, 150."""
     view = View(Range(-2.0, 2.0), Range(0.0, 10.0), Box(0, 0, 400, 300))
     session = make_session()
-    [placed, *_] = build_scene(session, all_points(session)).points
-    placed = msgspec.structs.replace(placed, x=1.0, y=5.0)
-    found = place_levels((LevelMark("DRAM", 0.9), LevelMark("L2", 0.85), LevelMark("L1", -1.0)), placed, view)
+    [point, *_] = build_scene(session, all_points(session)).points
+    point = msgspec.structs.replace(point, x=1.0, y=5.0)
+    font = Font(11.0, lambda text: 7.0 * len(text))
+    return place_levels(marks, point, view, font, np.array(((300.0, 150.0), *pixels)), 9.0, taken)
+
+
+def test_names_of_marks_that_are_near_stand_together() -> None:
+    found = levels_at((LevelMark("DRAM", 0.9), LevelMark("L2", 0.85), LevelMark("L1", -1.0)))
     assert found
-    assert [name for _, name in found.names] == ["L1", "L2, DRAM"]
-    assert (found.start, found.end) == (100, 300)
-    assert place_levels((LevelMark("L1", -3.0),), placed, view) is None
+    assert [name.text for name in found.names] == ["L1", "L2, DRAM"]
+    assert (found.start, found.end, found.y) == (100, 300, 150)
+    assert levels_at((LevelMark("L1", -3.0),)) is None
+
+
+def test_names_of_marks_keep_off_markers_and_texts() -> None:
+    """Before the line where it is free, else above or below it."""
+    marks = (LevelMark("DRAM", 0.0), LevelMark("L2", 0.02))
+    free = levels_at(marks)
+    assert free
+    assert free.boxes[0].right < free.start
+    met = levels_at(marks, pixels=((free.boxes[0].left, 150.0),))
+    assert met
+    assert not met.boxes[0].count_near(np.array(((free.boxes[0].left, 150.0),)), 4.5)
+    covered = levels_at(marks, taken=(free.boxes[0],))
+    assert covered
+    assert not covered.boxes[0].meets(free.boxes[0])
 
 
 def test_what_was_counted_is_printed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

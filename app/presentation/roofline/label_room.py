@@ -24,7 +24,8 @@ class LabelRoom:
 
     def take_chart(self, scene: ChartScene, layout: ChartLayout, reserved: Sequence[Box]) -> None:
         """The ceilings and what leads on to their names, pill and arrow, a sweep's path, what is reserved."""
-        for box in (*reserved, *([layout.pill] if layout.pill else [])):
+        names = layout.levels.boxes if layout.levels else ()
+        for box in (*reserved, *names, *([layout.pill] if layout.pill else [])):
             self.occupied.add(box)
             self.texts.add(box)
         for shape in layout.lines:

@@ -24,6 +24,7 @@ from roofscope.app.presentation.roofline.ceiling_names import (
 )
 from roofscope.app.presentation.roofline.crowd import Columns
 from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
+from roofscope.app.presentation.roofline.level_marks import PlacedLevels, place_levels
 from roofscope.app.presentation.roofline.ridge_ticks import RidgeTick, ridge_ticks
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.tokens import Tone
@@ -45,6 +46,7 @@ class ChartLayout(Struct, frozen=True):
     full: float | None  # the line of all of the roof, where heights are shares of it
     pill: Box | None  # where the factor left is written, beside the selected point's arrow
     gutter: Gutter
+    levels: PlacedLevels | None = None  # of the selected point, where its memories were counted
 
     @property
     def outside(self) -> tuple[Box, ...]:
@@ -79,6 +81,7 @@ def lay_out(
         names.append(_own_roof(view, full, font))
     ridges = ridge_ticks(scene, view, font, [tie for name in names for tie in name.ties])
     places = places_of(scene) if places is None and scene.target else places
+    pill = _pill(scene, view, font, places, reserved)
     return ChartLayout(
         lines=tuple(sorted(lines, key=lambda shape: (shape.is_target, shape.line.lit))),
         attainable=_attainable(scene, view),
@@ -87,8 +90,9 @@ def lay_out(
         ridges=ridges,
         notes=_notes(scene, view, font),
         full=full,
-        pill=_pill(scene, view, font, places, reserved),
+        pill=pill,
         gutter=gutter,
+        levels=_levels(scene, view, font, places, [*reserved, *([pill] if pill else [])]),
     )
 
 
@@ -149,6 +153,15 @@ def _pill(
     pixels = view.pixels(places)
     half = scene.marker / 2 + 1
     return min(fits, key=lambda box: (box.count_near(pixels, half), boxes.index(box)), default=None)
+
+
+def _levels(
+    scene: ChartScene, view: View, font: Font, places: NDArray[np.float64] | None, taken: Sequence[Box]
+) -> PlacedLevels | None:
+    if scene.target is None or places is None or not scene.levels:
+        return None
+    pixels = view.pixels(places)
+    return place_levels(scene.levels, scene.target.point, view, font, pixels, scene.marker, taken)
 
 
 def _attainable(scene: ChartScene, view: View) -> tuple[Pair, ...]:

@@ -5,15 +5,21 @@ how many more bytes that memory moved than the call must (Yang, Kurth, Williams 
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from roofscope.app.presentation.roofline.geometry import View
+import numpy as np
+from numpy.typing import NDArray
+
+from roofscope.app.presentation.roofline.geometry import Box, Font, Text, View
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.profiling.analysis.traffic import moved
 from roofscope.profiling.results.session import Session
 
 SIZE = 3.0  # pixels from the middle of a mark to its corners
-_LETTER = 7.0  # pixels: names nearer than their letters stand together
+_GAP = 6.0  # pixels from a marker to a name
+_ROWS = 3  # of text, below the line and above it
+_COVERED = 100  # times as bad as a marker beneath: another text
 
 
 class LevelMark(NamedTuple):
@@ -24,13 +30,14 @@ class LevelMark(NamedTuple):
 
 
 class PlacedLevels(NamedTuple):
-    """In pixels: the line through the marks that show, their middles, and names below them."""
+    """In pixels: the line through the marks that show, their middles, and names beside them."""
 
     start: float
     end: float
     y: float
     marks: tuple[float, ...]
-    names: tuple[tuple[float, str], ...]
+    names: tuple[Text, ...]
+    boxes: tuple[Box, ...]  # of the names
 
 
 def level_marks(session: Session, placed: ChartPoint | None) -> tuple[LevelMark, ...]:
@@ -44,17 +51,58 @@ def level_marks(session: Session, placed: ChartPoint | None) -> tuple[LevelMark,
     )
 
 
-def place_levels(marks: tuple[LevelMark, ...], point: ChartPoint, view: View) -> PlacedLevels | None:
-    """None where no mark, or not the point's height, shows."""
+def place_levels(
+    marks: Sequence[LevelMark],
+    point: ChartPoint,
+    view: View,
+    font: Font,
+    pixels: NDArray[np.float64],
+    marker: float,
+    taken: Sequence[Box] = (),
+) -> PlacedLevels | None:
+    """None where no mark, or not the point's height, shows.
+
+    ``pixels``: the places of all markers, a row each. Names keep off these and off boxes that are ``taken``
+    as far as they can.
+    """
     shown = sorted((view.px(mark.x), mark.name) for mark in marks if view.shows(mark.x, point.y))
     if not shown:
         return None
+    xs, y = tuple(x for x, _ in shown), view.py(point.y)
+    names: list[Text] = []
+    boxes: list[Box] = []
+    for x, name in _together(shown, font):
+        slots = list(_slots(name, x, xs[0], y, font, marker))
+        fitting = [slot for slot in slots if view.box.holds(slot)] or slots
+
+        def covers(slot: Box) -> int:
+            texts = sum(map(slot.meets, (*taken, *boxes)))
+            return slot.count_near(pixels, marker / 2) + _COVERED * texts
+
+        box = min(fitting, key=lambda slot: (covers(slot), slots.index(slot)))
+        boxes.append(box)
+        names.append(Text(name, box.left, box.top + font.ascent))
+    end = view.px(min(max(point.x, view.x.low), view.x.high))
+    return PlacedLevels(min(*xs, end), max(*xs, end), y, xs, tuple(names), tuple(boxes))
+
+
+def _together(shown: Sequence[tuple[float, str]], font: Font) -> list[tuple[float, str]]:
+    """Names nearer than they are long stand as one, in the middle of theirs."""
     names: list[tuple[float, str]] = []
     for x, name in shown:
-        if names and x - names[-1][0] < _LETTER * (len(names[-1][1]) + len(name)) / 2:
+        if names and x - names[-1][0] < (font.width(names[-1][1]) + font.width(name)) / 2 + font.width(" "):
             names[-1] = ((names[-1][0] + x) / 2, f"{names[-1][1]}, {name}")
         else:
             names.append((x, name))
-    xs = tuple(x for x, _ in shown)
-    ends = (*xs, view.px(min(max(point.x, view.x.low), view.x.high)))
-    return PlacedLevels(min(ends), max(ends), view.py(point.y), xs, tuple(names))
+    return names
+
+
+def _slots(name: str, x: float, first: float, y: float, font: Font, marker: float) -> Iterator[Box]:
+    """Before the line, for the first of the names, then below and above it, the nearest first."""
+    width, height = font.width(name), font.height
+    if x - width / 2 <= first:
+        yield Box(first - SIZE - _GAP - width, y - height / 2, width, height)
+    for row in range(_ROWS):
+        away = marker / 2 + _GAP + row * height
+        yield Box(x - width / 2, y + away, width, height)
+        yield Box(x - width / 2, y - away - height, width, height)

@@ -6,9 +6,9 @@ from itertools import pairwise
 from roofscope.app.presentation.roofline import caption, level_marks
 from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.roofline.ceiling_names import LineShape
-from roofscope.app.presentation.roofline.geometry import Box, Text, View
+from roofscope.app.presentation.roofline.geometry import Text, View
 from roofscope.app.presentation.roofline.layout import ChartLayout
-from roofscope.app.presentation.roofline.level_marks import place_levels
+from roofscope.app.presentation.roofline.level_marks import PlacedLevels
 from roofscope.app.presentation.roofline.point_labels import PointLabel
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene, Target
@@ -53,7 +53,7 @@ def plot_parts(
         if point.warns
     ]
     if scene.target and view.shows(scene.target.point.x, scene.target.point.y):
-        parts += _target(scene, scene.target, layout.pill, view, theme)
+        parts += _target(scene, scene.target, layout, view, theme)
     parts += _axes(scene, view, theme)
     parts += [piece for name in layout.names for piece in svg_name(name, theme)]
     parts += [svg_placed(note, theme.text_muted) for note in layout.notes]
@@ -171,7 +171,7 @@ def _point(point: ChartPoint, scene: ChartScene, view: View, theme: Theme, opaci
     return svg_point(point.number, marker)
 
 
-def _target(scene: ChartScene, target: Target, pill: Box | None, view: View, theme: Theme) -> list[str]:
+def _target(scene: ChartScene, target: Target, layout: ChartLayout, view: View, theme: Theme) -> list[str]:
     """The selected point over the others with its ring, the arrow to its roof, and the factor left."""
     x, y = view.px(target.point.x), view.py(target.point.y)
     roof = max(view.py(target.roof_y), view.box.top)
@@ -181,11 +181,11 @@ def _target(scene: ChartScene, target: Target, pill: Box | None, view: View, the
         svg_marker(target.point.provider, x, y, theme, size=scene.marker),
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{ring:g}" fill="none" stroke="{colour}" stroke-width="2"/>',
     ]
-    parts += _levels(scene, target, view, theme)
+    parts += _levels(layout.levels, theme) if layout.levels else []
     if y - ring - roof > 6:
         arrow = f"M{x:.1f} {y - ring:.1f}V{roof + 1:.1f}m-3.5 6l3.5 -6l3.5 6"
         parts.append(f'<path d="{arrow}" fill="none" stroke="{colour}" stroke-width="2"/>')
-    if pill:
+    if pill := layout.pill:
         middle, baseline = pill.left + pill.width / 2, pill.top + pill.height / 2 + SMALL * 0.35
         parts.append(f'<rect {svg_rect(pill)} rx="5" fill="{colour}"/>')
         parts.append(
@@ -194,11 +194,8 @@ def _target(scene: ChartScene, target: Target, pill: Box | None, view: View, the
     return parts
 
 
-def _levels(scene: ChartScene, target: Target, view: View, theme: Theme) -> list[str]:
+def _levels(placed: PlacedLevels, theme: Theme) -> list[str]:
     """Where the memories lie that were counted, on one thin line."""
-    placed = place_levels(scene.levels, target.point, view)
-    if placed is None:
-        return []
     y, size = placed.y, level_marks.SIZE
     line = (
         f'<path d="M{placed.start:.1f} {y:.1f}H{placed.end:.1f}" stroke="{theme.accent}" stroke-width="1"/>'
@@ -208,9 +205,7 @@ def _levels(scene: ChartScene, target: Target, view: View, theme: Theme) -> list
         f'fill="{theme.accent}"/>'
         for x in placed.marks
     ]
-    below = y + scene.marker / 2 + 6 + SMALL
-    names = [svg_text(name, x, below, theme.text, anchor="middle", size=SMALL) for x, name in placed.names]
-    return [line, *marks, *names]
+    return [line, *marks, *(svg_placed(name, theme.text) for name in placed.names)]
 
 
 def _label(label: PointLabel, view: View, theme: Theme) -> str:

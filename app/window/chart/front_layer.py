@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from roofscope.app.presentation.roofline.caption import NO_CEILINGS_TEXT, empty_text, target_text
 from roofscope.app.presentation.roofline.geometry import Box, View
 from roofscope.app.presentation.roofline.layout import ChartLayout
-from roofscope.app.presentation.roofline.level_marks import SIZE, place_levels
+from roofscope.app.presentation.roofline.level_marks import SIZE, PlacedLevels
 from roofscope.app.presentation.roofline.point_labels import PointLabel
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene
@@ -27,6 +27,7 @@ class FrontLayer(Layer):
         self._labels: tuple[PointLabel, ...] = ()
         self._hovered: ChartPoint | None = None
         self._pill: Box | None = None
+        self._levels: PlacedLevels | None = None
         self._is_running = False
 
     @property
@@ -48,7 +49,7 @@ class FrontLayer(Layer):
 
     def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
         self.prepareGeometryChange()
-        self._scene, self._view, self._pill = scene, view, layout.pill
+        self._scene, self._view, self._pill, self._levels = scene, view, layout.pill, layout.levels
         self.update()
 
     def paint(
@@ -100,7 +101,8 @@ class FrontLayer(Layer):
         draw_marker(painter, target.point.provider, x, y, theme, scene.marker)  # others may lie over it
         painter.setPen(QPen(colour, 2))
         painter.drawEllipse(QPointF(x, y), ring, ring)
-        self._paint_levels(painter, scene, target.point, view, theme)
+        if self._levels:
+            self._paint_levels(painter, self._levels, theme)
         painter.setPen(QPen(colour, 2))
         length = y - ring - roof
         if length > 6:
@@ -123,13 +125,8 @@ class FrontLayer(Layer):
             painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, target_text(target))
             painter.setBrush(Qt.BrushStyle.NoBrush)
 
-    def _paint_levels(
-        self, painter: QPainter, scene: ChartScene, point: ChartPoint, view: View, theme: Theme
-    ) -> None:
+    def _paint_levels(self, painter: QPainter, placed: PlacedLevels, theme: Theme) -> None:
         """Where the memories lie that were counted, on one thin line."""
-        placed = place_levels(scene.levels, point, view)
-        if placed is None:
-            return
         colour = QColor(theme.accent)
         painter.setPen(QPen(colour, 1))
         painter.drawLine(QLineF(placed.start, placed.y, placed.end, placed.y))
@@ -139,10 +136,8 @@ class FrontLayer(Layer):
             painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QColor(theme.text))
-        metrics = painter.fontMetrics()
-        below = placed.y + scene.marker / 2 + 6 + metrics.ascent()
-        for x, name in placed.names:
-            painter.drawText(QPointF(x - metrics.horizontalAdvance(name) / 2, below), name)
+        for name in placed.names:
+            painter.drawText(QPointF(name.x, name.baseline), name.text)
 
     def _paint_notices(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter
