@@ -225,7 +225,7 @@ def _environment(folder: Path, mark: str) -> dict[str, str]:
         **kept,
         MARK: mark,
         "TMPDIR": str(folder / "tmp"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache" / "inductor"),  # 150 MiB of headers, and no trace
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache" / "inductor"),
         "ROOFSCOPE_TRUST": str(folder / "kernels"),  # links in it lead to what others may write to
         "ROOFSCOPE_LOCKS": str(folder / "locks"),
         "XDG_CACHE_HOME": str(folder / "cache"),

@@ -13,7 +13,7 @@ from roofscope.tests.faults.corpus import LEFT_OUT, Around, Fault
 from roofscope.tests.faults.judge import judge
 from roofscope.tests.faults.run import Seen
 from roofscope.tests.faults.tapped_run import Line
-from roofscope.tests.faults.traces_left import MARK, left_after, locks_held
+from roofscope.tests.faults.traces_left import MARK, bytes_in, left_after, locks_held
 
 FAULT = Fault("bad", "A call crashes.", "crash", ("worker lost",), ("SIGSEGV",))
 OUTPUT = (
@@ -115,6 +115,14 @@ def test_a_process_that_is_left_is_found_and_ended(by: str) -> None:
     assert [line.partition(":")[0] for line in found] == [str(child.pid)]
     assert child.wait(60) == -9
     assert left_after(mark, {child.pid}, grace_s=0.0) == []
+
+
+def test_what_torch_keeps_for_later_is_no_trace(tmp_path: Path) -> None:
+    for name in ("torchinductor_root/precompiled_headers/a.gch", "log"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 100_000)
+    assert 100_000 <= bytes_in(tmp_path) < 150_000
 
 
 def test_a_lock_that_is_held_is_found(tmp_path: Path) -> None:
