@@ -10,9 +10,11 @@ for. Ends with 0 only where the worst of this checkout keeps every budget.
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -54,7 +56,9 @@ def readings(checkout: Path, part: str, repeats: int) -> tuple[list[Reading], bo
     measuring = Path(__file__).with_name("window_actions.py")
     argv = [sys.executable, "-P", str(measuring), str(checkout), part, str(repeats)]
     started_at = time.monotonic()
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory(prefix="roofscope-budgets-") as folder:  # whatever ends the part
+        environment = {**os.environ, "TMPDIR": folder}
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         print(f"{checkout}: the part {part} ended early: {last}", file=sys.stderr)
