@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from roofscope.profiling.traces.work.formulas import work_of
-from roofscope.tests.unit.test_trace_work import BF16, FP16, FP32, A, Argument, B, recorded
+from roofscope.tests.recorded_calls import BF16, FP16, FP32, Argument, recorded
 
 analysis: Any = pytest.importorskip("torch._inductor.analysis.profile_analysis")
 
+A, B = ([8192, 1024], BF16), ([1024, 4096], BF16)
 SAME = (None, "[2, 2]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1")
 
 
