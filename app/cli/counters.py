@@ -97,7 +97,7 @@ def command(
         refuse(
             "--from reads the counters of one point; name that point alone, without --kept or --ncu-command."
         )
-    catalog = None if not counts else scan_kernels(choose_folders(kernels or [], is_trusted=trust))
+    catalog = scan_kernels(choose_folders(kernels or [], is_trusted=trust)) if counts else None
     session, sizes = load_or_refuse(file), sizes_of(size or [])
     chosen = [point_named(session, words, dtype, sizes, timed=True) for words in points]
     console = make_console(stderr=as_json)

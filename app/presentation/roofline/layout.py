@@ -152,7 +152,7 @@ def _pill(
     fits = [box for box in boxes if view.box.holds(box) and not any(map(box.meets, reserved))]
     pixels = view.pixels(places)
     half = scene.marker / 2 + 1
-    return min(fits, key=lambda box: (box.count_near(pixels, half), boxes.index(box)), default=None)
+    return min(fits, key=lambda box: box.count_near(pixels, half), default=None)  # the first of those alike
 
 
 def _levels(

@@ -79,7 +79,7 @@ def place_levels(
             texts = sum(map(slot.meets, (*taken, *boxes)))
             return slot.count_near(pixels, marker / 2) + _COVERED * texts
 
-        box = min(fitting, key=lambda slot: (covers(slot), slots.index(slot)))
+        box = min(fitting, key=covers)  # the first of those alike
         boxes.append(box)
         names.append(Text(name, box.left, box.top + font.ascent))
     end = view.px(min(max(point.x, view.x.low), view.x.high))

@@ -62,7 +62,7 @@ class _Held(NamedTuple):
     def is_replaced(self) -> bool:
         if _look_up(self.owner, self.name) is not self.value:
             return True
-        return self.function is not None and self.function.__code__ is not self.code
+        return getattr(self.function, "__code__", None) is not self.code
 
 
 class Integrity:
