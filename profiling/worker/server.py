@@ -50,6 +50,7 @@ from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
 from roofscope.profiling.worker.guard import end_by_signal
 from roofscope.profiling.worker.job.executor import JobExecutor
 from roofscope.profiling.worker.job.link import CandidateLost, ForkedProcess
+from roofscope.profiling.worker.job.processes import Processes
 from roofscope.profiling.worker.selftest.runner import carry_out
 from roofscope.profiling.worker.soundness import require_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
@@ -68,6 +69,7 @@ class Server:
         self._catalog = catalog
         self._environment = environment
         self._candidates = candidates
+        self._processes = Processes(candidates)
         self._locks: dict[str, DeviceLock] = {}
         self._instruments: dict[str, Instruments] = {}
         self._interpreters: ForkServer | None = None  # of processes in which Triton interprets
@@ -97,6 +99,7 @@ class Server:
 
     def _renew(self, command: Renew) -> None:
         """Read the kernels again; forget what references of before have imported of them."""
+        self._processes.end_resting()
         try:
             self._catalog = scan([LIBRARY, *map(Path, command.kernel_roots)], self._catalog)
         except Exception as error:  # noqa: BLE001 - what was read before can be measured still
@@ -142,16 +145,19 @@ class Server:
 
         match command:
             case Probe():
+                self._processes.end_resting()
                 self._probe(command, device)
             case SelfTest():
+                self._processes.end_resting()
                 self._prove(command, self._instruments_of(device), check_cancelled)
             case Run(job=job) | Trace(job=job):
                 self._candidates.prepare(Compiler.of(job.implementations))
+                connect = self._processes.connect(self._shared_folder(command), device.uuid)
                 executor = JobExecutor(
                     job,
                     self._catalog,
                     self._instruments_of(device),
-                    self._connect,
+                    connect,
                     self._channel.emit,
                     check_cancelled,
                     self._connect_interpreter,
@@ -161,8 +167,10 @@ class Server:
                 else:
                     executor.run()
 
-    def _connect(self, compilers: Compiler) -> ForkedProcess:
-        return ForkedProcess(self._candidates, compilers)
+    def _shared_folder(self, command: Run | Trace) -> Path | None:
+        """Of a kernel whose process may be that of another job; a trace shows one process from its start."""
+        kernel = self._catalog.kernel(command.job.workload.kernel) if isinstance(command, Run) else None
+        return kernel.folder if kernel else None
 
     def _connect_interpreter(self) -> ForkedProcess:
         """Triton reads it in the environment when it is imported, so a server of its own is started."""
@@ -199,7 +207,9 @@ class Server:
         def announce(detail: str, deadline_s: float) -> None:
             self._channel.emit(StageStarted(command.id, Stage.MEASURE, deadline_s, None, detail))
 
-        carry_out(command.proofs, instruments, self._connect, report, announce, check_cancelled)
+        carry_out(
+            command.proofs, instruments, self._processes.connect(None, ""), report, announce, check_cancelled
+        )
 
     def _probe(self, command: Probe, device: Device) -> None:
         def report(ceiling: Ceiling) -> None:

@@ -3,9 +3,11 @@
 It decides nothing: it builds, calls, times and lends memory. Every answer is a claim that the referee tests.
 """
 
+import gc
 import importlib
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +40,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Counts,
     Done,
     EnergyRead,
+    Forget,
     Free,
     Get,
     HeatedBlocks,
@@ -207,9 +210,15 @@ class Host:
                 for _ in range(_SETTLE_CALLS):
                     call(*self._sets[group][0])
                 return Contents(record_trace(call, self._sets[group], title, options))
+            case Forget():
+                self._forget()
+                return Done()
 
     def _begin(self, request: Begin) -> Answer:
         device = request.device
+        if self._integrity is not None:  # it has served a job on this device before
+            self._pool = self._instruments.output_pool()
+            return Done()
         if device.kind is DeviceKind.CUDA:
             self._device = torch.device(device.id)
             _enter(self._device)
@@ -222,6 +231,20 @@ class Host:
         )
         self._integrity = Integrity(settings)  # foreign code comes with the first build
         return Done()
+
+    def _forget(self) -> None:
+        """Only imports, instruments, the context and the watch over the engine stay for the next job."""
+        self._lender.free(_OUTPUTS)
+        for group in tuple(self._sets):
+            self._free(group)
+        self._returned, self._pool = (), None
+        self._candidates, self._activity = {}, None
+        self._states, self._autotuners = TorchStates(), Autotuners()
+        if dynamo := sys.modules.get("torch._dynamo"):
+            dynamo.reset()
+        gc.collect()
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
 
     def _build(self, request: Build) -> Answer:
         if request.implementation.provider is Provider.COMPILE:

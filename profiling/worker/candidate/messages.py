@@ -54,6 +54,10 @@ class Begin(Struct, frozen=True, tag="begin"):
     device: Device
 
 
+class Forget(Struct, frozen=True, tag="forget"):
+    """Last request of a job whose process may serve another one: let go of all that it made."""
+
+
 class Target(Struct, frozen=True):
     """A GPU that is not here. Inputs of these layouts, without contents, tell what is launched there."""
 
@@ -254,6 +258,7 @@ Request = (
     | Info
     | Reveal
     | Record
+    | Forget
 )
 
 

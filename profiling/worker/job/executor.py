@@ -142,12 +142,14 @@ class JobExecutor:
                 for implementation in tuple(self._left):
                     self._conclude(implementation, error.outcome)
                 return
+            is_done = False
             try:
                 self._run_all(batch)
+                is_done = not self._is_apart
             except _Spoiled:
                 continue
             finally:
-                self._link.close()
+                self._link.close(is_done=is_done)
 
     def _examine_all(self) -> None:
         """What the job is to interpret or compile, because the GPU that it is for is not here."""
@@ -257,8 +259,15 @@ class JobExecutor:
 
     def _connected(self, implementations: Sequence[Implementation]) -> Link:
         self._waiting.own_work()
-        process = self._connect(Compiler.of(implementations))
-        return Link(process, self._instruments.device, self._device, self._waiting)
+        compilers = Compiler.of(implementations)
+        process = self._connect(compilers)
+        try:
+            return Link(process, self._instruments.device, self._device, self._waiting)
+        except (CandidateLost, Tampered):
+            if not process.has_served:
+                raise
+        # The job before has left it so, which is no fault of these.
+        return Link(self._connect(compilers), self._instruments.device, self._device, self._waiting)
 
     def _waited(self, function: Callable[..., Value]) -> Callable[..., Value]:
         """A function of the user's reference.py, with a deadline of its own."""

@@ -24,6 +24,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Collect,
     Contents,
     Done,
+    Forget,
     Free,
     Get,
     KeepBusy,
@@ -87,9 +88,16 @@ class Heard(NamedTuple):
 class ForkedProcess:
     """Asks a process of its own."""
 
-    def __init__(self, server: ForkServer, compilers: Compiler = Compiler.NONE) -> None:
-        """Raises CandidateLost where the server is gone."""
+    def __init__(
+        self,
+        server: ForkServer,
+        compilers: Compiler = Compiler.NONE,
+        rest: "Callable[[ForkedProcess], None] | None" = None,
+    ) -> None:
+        """``rest`` takes it after a job that went well. Raises CandidateLost where the server is gone."""
         self._server = server
+        self._rest = rest
+        self.has_served = False  # another job
         try:
             connection, self.pid = server.new(compilers)
         except (EOFError, OSError):
@@ -114,9 +122,24 @@ class ForkedProcess:
             look.act()
         return heard
 
-    def close(self) -> None:
+    def close(self, *, went_well: bool = False) -> None:
+        """End it, or let it rest."""
+        if went_well and self._rest and self._has_forgotten():
+            self.has_served = True
+            self._rest(self)
+        else:
+            self.end()
+
+    def end(self) -> None:
         self._wire.close()
         self._end()
+
+    def _has_forgotten(self) -> bool:
+        try:
+            said = self.ask(Asked(Forget(), "", Stage.CHECK), None).said
+        except (CandidateLost, Tampered):
+            return False
+        return isinstance(said.answer, Done) and not said.replaced
 
     def _end(self) -> int:
         try:
@@ -136,6 +159,8 @@ def _end_seen(pid: int) -> int | None:
 class OwnProcess:
     """Asks a host in this process, for tests."""
 
+    has_served = False
+
     def __init__(self) -> None:
         self.pid = os.getpid()
         self._host = Host()
@@ -146,7 +171,7 @@ class OwnProcess:
             look.act()
         return heard
 
-    def close(self) -> None:
+    def close(self, *, went_well: bool = False) -> None:
         pass
 
 
@@ -171,6 +196,7 @@ class Link:
         self._outputs = Mapping(torch_device)
         self._sets: list[RemoteSets] = []
         self.what, self.stage = "", Stage.BUILD
+        self._is_troubled = False
         self._most_lent_bytes = 0
         self.answered_at = 0.0  # the last answer, by time.perf_counter
         self.shares_memory = torch_device.type == "cuda"
@@ -187,8 +213,10 @@ class Link:
             asked = Asked(request, self.what, self.stage)
             said, self.answered_at = self._process.ask(asked, look, contents_bytes)
         if said.replaced:
+            self._is_troubled = True
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
+            self._is_troubled |= not (said.answer.is_sound and said.answer.refusal)
             raise CandidateFailed(said.answer)
         if not isinstance(said.answer, kind):
             raise Tampered("what it answers the referee")
@@ -225,11 +253,11 @@ class Link:
         """Unmap them: the other process may free that memory now."""
         self._outputs.close()
 
-    def close(self) -> None:
-        """End the process. Tensors that were borrowed must not be used any more."""
+    def close(self, *, is_done: bool = False) -> None:
+        """End the process, or let it rest once a job is done. Borrowed tensors must not be used any more."""
         for mapping in (self._outputs, *self._sets):
             mapping.close()
-        self._process.close()
+        self._process.close(went_well=is_done and not self._is_troubled)
 
     def _fetch(self, key: int) -> bytes:
         return self.ask(Get(key), Contents).data

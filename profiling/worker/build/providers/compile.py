@@ -3,6 +3,7 @@
 Where ``eager.py`` has a function ``region``, only that is compiled, and the Python round it stays Python.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 import torch._inductor.compile_fx  # pyright: ignore[reportUnusedImport]  # or the first call would import it
 from torch._dynamo import convert_frame, pgo
 from torch._dynamo.utils import counters
+from torch._inductor import config
 from torch._inductor.codecache import PyCodeCache
 from torch._inductor.graph import GraphLowering
 
@@ -27,6 +29,8 @@ from roofscope.profiling.worker.build.own_file import module_of
 from roofscope.profiling.worker.build.triton_code import built_kernels, code_of, heaviest
 from roofscope.profiling.worker.inputs import as_tuple
 
+_POOL = config.compile_threads
+
 # Compilations of each frame: a function, or the rest of one after a graph break.
 _compilations: Any = getattr(convert_frame, "FRAME_COMPILE_COUNTER", None)
 
@@ -39,6 +43,7 @@ def build(request: BuildRequest) -> Built:
     """
     mode = request.implementation.variant
     replays = mode in REPLAYING_MODES and request.device.type == "cuda"
+    _set_threads(mode)
     _forget_shapes()
     _ledger.settle()
     _written.taken()
@@ -97,6 +102,16 @@ def _replaying(compiled: Call, *, copies_outputs: bool) -> Call:
         return copies[0] if isinstance(outputs, torch.Tensor) else copies
 
     return step
+
+
+def _set_threads(mode: str) -> None:
+    """A pool of processes only where there is much to compile.
+
+    Inductor starts one in each process, with torch imported once a core. A few kernels are compiled before
+    it is ready, and it takes the cores from what is measured then.
+    """
+    if "TORCHINDUCTOR_COMPILE_THREADS" not in os.environ:  # which Inductor has read
+        config.compile_threads = _POOL if "autotune" in mode else 1
 
 
 def _forget_shapes() -> None:
