@@ -21,7 +21,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QImage, qRgb
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from roofscope.app.window.application import Application, build_window
 from roofscope.app.window.commands import CommandId
@@ -80,6 +80,15 @@ def _pane(title: str) -> Callable[[Application], QWidget]:
     return shows
 
 
+def _counters(application: Application) -> QRect:
+    """The details scrolled to what was counted, and the chart beside them."""
+    details = application.window.docks["Details"]
+    area = details.findChildren(QScrollArea)[0]
+    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
+    QTest.qWait(200)
+    return _chart_and_details(application)
+
+
 def _details(application: Application) -> QWidget:
     return application.window.docks["Details"]
 
@@ -129,6 +138,7 @@ PICTURES = (
     Picture("why-compile-lab", "h200", 83, _laboratory),
     Picture("why-power", "h200", 221, _details, ("What limits it",)),
     Picture("why-projection", "h200-gelu", 6, _projection),
+    Picture("counters", "h100-counters", 14, _counters, ("Counters",)),
     Picture("parameters", "h200-parameters", 10, _pane("Parameters"), size=_LARGE),
     Picture("autotune", "h200-autotune", 3, _pane("Tuning"), size=_LARGE),
 )
@@ -174,6 +184,7 @@ GALLERY = (
     Hung("h200-parameters", 10, ("Parameters",)),
     Hung("h200-autotune", 3, ("Tuning",)),
     Hung("h200-tour", None, ("Trace",), _at_a_trace),
+    Hung("h100-counters", 14, ("Details",)),
 )
 
 
