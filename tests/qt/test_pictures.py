@@ -9,7 +9,7 @@ from roofscope.tests.qt.conftest import OpenWindow
 
 def test_each_pane_that_only_some_points_fill_is_hung_filled(open_window: OpenWindow) -> None:
     hung = {title: each for each in pictures.GALLERY for title in each.panes}
-    assert set(hung) == {"Parameters", "Tuning", "Trace", "Compare", "Debug"}
+    assert set(hung) == {"Parameters", "Tuning", "Trace", "Compare", "Debug", "Details"}
     window = open_window(ASSETS / "sessions" / f"{hung['Trace'].session}.roofscope")
     hung["Trace"].prepare(window)
     row = window.table.row_for(window.selection.number or 0)
