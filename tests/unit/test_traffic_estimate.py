@@ -21,7 +21,7 @@ DRAM, L2 = 4e12, 9e12  # byte/s
 MOVED = 500_000_000  # compulsory
 
 
-def counted(session: Session) -> Iterator[tuple[Point, TrafficEstimate, int]]:
+def counted(session: Session) -> Iterator[tuple[Point, TrafficEstimate, float]]:
     """Each counted point of a shipped session, with what its times say and what the counter says, in bytes."""
     for point in session.points:
         one, counters = estimate_of(point, session), session.counters.get(point.number)
