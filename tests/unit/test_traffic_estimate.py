@@ -22,7 +22,7 @@ MOVED = 500_000_000  # compulsory
 
 
 def counted(session: Session) -> Iterator[tuple[Point, TrafficEstimate, float]]:
-    """Each counted point of a shipped session, with what its times say and what the counter says, in bytes."""
+    """Each counted point of a shipped session: what its times say and what the counter says, in bytes."""
     for point in session.points:
         one, counters = estimate_of(point, session), session.counters.get(point.number)
         if one and counters and counters.dram_bytes:
