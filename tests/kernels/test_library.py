@@ -65,7 +65,7 @@ def test_what_is_missing_goes_by_the_name_of_its_package(tmp_path: Path, module:
 
 
 def test_only_files_of_libraries_name_their_packages() -> None:
-    """Whoever else imported one would take it into processes that must not start CUDA."""
+    """Another module that imported one would take it into processes that must not start CUDA."""
     packages = re.compile(
         r"^\s*(?:from|import) (liger_kernel|quack|flash_attn|cutlass|cuda\.compute|\S+\.shared\.(fa4|cub))\b",
         re.MULTILINE,
