@@ -161,7 +161,8 @@ def _cells(line: Line, session: Session) -> Iterator[str]:
     yield _rate(best, memory=not judged or judged.limiter is None or judged.limiter.bound.is_memory)
     yield share_text(judged) if judged else percent_text(None)
     found = peer_over_ours(line.fastest(*PEERS), best)
-    yield f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
+    ratio = f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
+    yield ratio if line.row.has_serious_peer else f"{ratio}, no serious peer".removeprefix(", ")
     results = judgements(line, session)
     yield "; ".join(result.goal.text for result in results)
     yield "; ".join(result.text for result in results)

@@ -124,6 +124,22 @@ def test_the_table_tells_who_has_no_time_and_why(session: Session) -> None:
     assert f"- softmax/library_liger {line.row.dtype}: It is not here." in text
 
 
+def test_every_row_is_to_reach_the_best_of_its_peers() -> None:
+    assert all(AtLeast(1.0) in row.goals for row in ROWS)
+    assert {row.kernel for row in ROWS if not row.has_serious_peer} == {
+        *("matmul_w4a16", "quantize_int4", "quantize_int8", "weighted_sum_backward")
+    }
+
+
+def test_a_row_without_a_serious_peer_says_so(session: Session) -> None:
+    line = line_of(session, (Provider.CUDA, "registers", 1e-3), (Provider.EAGER, "", 1.2e-3))
+    alone = replace(line, row=replace(line.row, has_serious_peer=False))
+    assert "no serious peer" not in "".join(markdown([line], session))
+    assert "), no serious peer |" in "".join(markdown([alone], session))
+    ours = replace(alone, points=line.points[:1])
+    assert "| no serious peer |" in "".join(markdown([ours], session))
+
+
 def test_every_row_can_be_planned() -> None:
     catalog = scan()
     for row in ROWS:
