@@ -54,6 +54,7 @@ _PACKAGES = (
     *("torch", "triton", "liger-kernel", "quack-kernels", "flash-attn-4", "nvidia-cutlass-dsl", "cuda-cccl"),
     *("nvidia-cudnn-cu13", "nvidia-cublas"),
 )
+_KNOWN_TO_TORCH = ("4.6.2", "4.7.1", "4.8.0")  # to 2.15: torch/_native/cutedsl_utils.py
 _SLOW = ("naive", "textbook")  # for teaching, not for speed
 _BEFORE_HOPPER = ("cuda_ffma", "cuda_mma")
 
@@ -132,7 +133,15 @@ def heading(session: Session, benchmark: str, arguments: Sequence[str]) -> str:
     packages = [f"{name} {found}" for name in _PACKAGES if (found := version(session, name))]
     command = shlex.join(["python3", "main.py", "-m", f"roofscope.benchmarks.{benchmark}", *arguments])
     where = ", ".join([*(machines or ["unknown device"]), *packages])
-    return f"{where}; {session.created_at[:10]}, `{command}`.\n"
+    return f"{where}; {session.created_at[:10]}, `{command}`.{_about_eager(session)}\n"
+
+
+def _about_eager(session: Session) -> str:
+    """A sentence where torch takes other people's kernels for its own, so that eager is one of the peers."""
+    torch, dsl = version(session, "torch") or "", version(session, "nvidia-cutlass-dsl")
+    if not torch.startswith("2.15.") or dsl not in _KNOWN_TO_TORCH:
+        return ""
+    return f" With nvidia-cutlass-dsl {dsl} torch runs its copy of QuACK for eager's RMS norm."
 
 
 def markdown(lines: Sequence[Line], session: Session) -> Iterator[str]:

@@ -10,8 +10,10 @@ from roofscope.benchmarks.recorded_jobs import StopBetweenJobs
 from roofscope.benchmarks.shapes.__main__ import BELOW, FINE, NOTHING, UNFINISHED, main
 from roofscope.benchmarks.shapes.lines import Planned, done, planned
 from roofscope.benchmarks.shapes.summary import falls_short, markdown, standings
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import (
     Cancelled,
@@ -21,7 +23,9 @@ from roofscope.profiling.results.outcome import (
     TimeStats,
 )
 from roofscope.profiling.results.session import Point, Session
-from roofscope.tests.sessions import DEVICE, empty_session, make_session, write_session
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.supervision.recording import Ending
+from roofscope.tests.sessions import DEVICE, ENVIRONMENT, empty_session, make_session, write_session
 
 CATALOG = scan()
 replace = msgspec.structs.replace
@@ -198,6 +202,82 @@ def test_what_cannot_be_compared_is_one_sentence(
 def test_another_seed_has_none_of_a_files_shapes(tmp_path: Path) -> None:
     path = write_session(session_of(plans_of(), usual), tmp_path / "shapes.roofscope")
     assert main(["softmax", "--seed", "6", "--shapes", "4", "--session", str(path)]) == NOTHING
+
+
+class Measuring:
+    """Stands in for the engine: each job asked for comes out with invented times, up to so many of them."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []  # the ids of the jobs of each call
+        self.most = 100
+
+    def __call__(
+        self, _: object, jobs: Sequence[Job], device: Device, path: Path, *, append: bool, **options: object
+    ) -> Ending:
+        self.asked.append([job.id for job in jobs])
+        assert append is path.exists()
+        with SessionStore.append(path) if append else SessionStore.create(path) as store:
+            store.add_environment(ENVIRONMENT, device.id)
+            for job in jobs[: self.most]:
+                for implementation in job.implementations:
+                    times = usual(0, implementation)
+                    assert times is not None
+                    store.add_outcome(job, implementation, timed(times * OURS_S))
+        return Ending(path=path)
+
+
+@pytest.fixture
+def measuring(monkeypatch: pytest.MonkeyPatch) -> Measuring:
+    engine = Measuring()
+    monkeypatch.setattr("roofscope.benchmarks.shapes.__main__.local_devices", lambda: (DEVICE,))
+    monkeypatch.setattr("roofscope.benchmarks.shapes.__main__.record_jobs", engine)
+    return engine
+
+
+def test_the_same_command_goes_on_with_what_is_left(tmp_path: Path, measuring: Measuring) -> None:
+    arguments = [
+        "softmax",
+        "copy",
+        "--seed",
+        "5",
+        "--shapes",
+        "3",
+        "--session",
+        str(tmp_path / "s.roofscope"),
+    ]
+    measuring.most = 4
+    assert main(arguments) == UNFINISHED
+    measuring.most = 100
+    assert main(arguments) == FINE
+    assert main(arguments) == FINE
+    assert measuring.asked == [[f"job-{number}" for number in range(1, 7)], ["job-9", "job-10"]]
+
+
+def test_shapes_of_another_card_are_not_measured_again(
+    tmp_path: Path, measuring: Measuring, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, own = tmp_path / "other.roofscope", tmp_path / "own.roofscope"
+    session = session_of(plans_of(2), usual)
+    assert session.environment is not None
+    card = replace(DEVICE, uuid="GPU-another")
+    session.environment, session.device = replace(session.environment, devices=(card,)), card
+    write_session(session, other)
+    arguments = ["softmax", "--seed", "5", "--shapes", "4", "--session"]
+    assert main([*arguments, str(other)]) == NOTHING
+    assert "has results of another card, NVIDIA H200: name it by --also" in capsys.readouterr().err
+    assert measuring.asked == []
+    assert main([*arguments, str(own), "--also", str(other)]) == FINE
+    assert measuring.asked == [["job-3", "job-4"]]
+
+
+def test_a_busy_device_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("roofscope.benchmarks.shapes.__main__.local_devices", lambda: (DEVICE,))
+    busy = Ending(busy="Another Roofscope is measuring.")
+    monkeypatch.setattr("roofscope.benchmarks.shapes.__main__.record_jobs", lambda *_, **__: busy)
+    assert main(["softmax", "--seed", "5", "--session", str(tmp_path / "s.roofscope")]) == NOTHING
+    assert capsys.readouterr().err.endswith("\nAnother Roofscope is measuring.\n")
 
 
 def test_a_run_stops_when_its_time_is_over_and_a_job_has_all_its_outcomes() -> None:
