@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes.util import find_library
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ from roofscope.profiling.planning.catalog import CatalogProblem, scan
 Version = tuple[int, int]
 
 OLDEST_PYTHON: Version = (3, 11)
+_PEERS = ("liger-kernel", "quack-kernels", "flash-attn-4", "cuda-cccl")  # of the extra `peers`
 LEAST_FREE_BYTES = 2 * 10**9  # inductor and Triton keep what they build
 
 
@@ -67,7 +68,7 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
         check_triton(host.package_version("triton"), sys.platform),
         check_cuda_cpp(host.package_version("cuda-core"), nvrtc()),
         check_extensions(host.cuda_toolkit(), host.ninja()),
-        check_peers(host.package_version("liger-kernel")),
+        check_peers({package: host.package_version(package) for package in _PEERS}),
         *check_compilers(host.c_compiler(), host.cxx_compiler(), host.python_header(), has_gpu=has_gpu),
         check_disk(cache_folder or user_cache_folder("ceilings")),
         *check_kernels(scan(kernel_roots).problems),
@@ -217,13 +218,15 @@ def check_extensions(toolkit: Path | None, ninja: str | None) -> Check:
     )
 
 
-def check_peers(liger: str | None) -> Check:
-    """None of our kernels needs it, so its absence is no fault."""
-    name = "Liger-Kernel"
-    if liger:
-        return Check(name, CheckState.OK, f"Liger-Kernel {liger}")
-    finding = "not installed, and only comparisons with it need it: `uv sync --extra peers` adds it"
-    return Check(name, CheckState.OK, finding)
+def check_peers(versions: Mapping[str, str | None]) -> Check:
+    """None of our kernels needs one, so the absence of any is no fault."""
+    name = "Libraries to compare with"
+    here = [f"{package} {version}" for package, version in versions.items() if version]
+    absent = [package for package, version in versions.items() if not version]
+    if not absent:
+        return Check(name, CheckState.OK, ", ".join(here))
+    without = f"no {', '.join(absent)}, which only comparisons need: `uv sync --extra peers` brings them"
+    return Check(name, CheckState.OK, "; ".join([*([", ".join(here)] if here else []), without]))
 
 
 def check_compilers(c: str | None, cxx: str | None, header: Path | None, *, has_gpu: bool) -> Iterator[Check]:

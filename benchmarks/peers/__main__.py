@@ -7,23 +7,20 @@ and the session file opens in the window. Needs a CUDA GPU, and for Liger-Kernel
 """
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from roofscope.benchmarks.peers.rows import ROWS, Row
-from roofscope.benchmarks.peers.table import OURS, Line, candidates, judgements, markdown
+from roofscope.benchmarks.peers.table import OURS, Line, candidates, heading, judgements, markdown
 from roofscope.benchmarks.recorded_jobs import record_jobs
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
-from roofscope.profiling.results.session import Session, version
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
-
-_PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         print(reason, file=sys.stderr)
         return 2
     lines, session = measure(rows, device, chosen.session or new_session_path(UserPaths.of_user().sessions))
-    print(heading(session, arguments))
+    print(heading(session, "peers", arguments))
     print("\n".join(markdown(lines, session)))
     return 1 if any(_falls_short(line, session) for line in lines) else 0
 
@@ -57,15 +54,6 @@ def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line]
         for row, job in zip(rows, jobs, strict=True)
     ]
     return lines, session
-
-
-def heading(session: Session, arguments: Sequence[str]) -> str:
-    """The machine, the packages, the date and the command."""
-    device = session.device
-    machine = f"{device.name} (driver {device.driver_version})" if device else "unknown device"
-    packages = [f"{name} {found}" for name in _PACKAGES if (found := version(session, name))]
-    command = shlex.join(["python3", "main.py", "-m", "roofscope.benchmarks.peers", *arguments])
-    return f"{', '.join([machine, *packages])}; {session.created_at[:10]}, `{command}`.\n"
 
 
 def _job(row: Row, catalog: Catalog, device: Device, number: int) -> Job:

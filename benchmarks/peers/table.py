@@ -1,6 +1,7 @@
 """The comparison as Markdown: a line a row, then the implementations without a time, and why."""
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -30,7 +31,7 @@ from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import Measured
-from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session import Point, Session, version
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 
 OURS = (Provider.CUDA, Provider.TRITON)
@@ -49,6 +50,11 @@ HEADER = (
     ),
     *("best peer / ours", "goal", ""),
 )
+_PACKAGES = (
+    *("torch", "triton", "liger-kernel", "quack-kernels", "flash-attn-4", "nvidia-cutlass-dsl", "cuda-cccl"),
+    *("nvidia-cudnn-cu13", "nvidia-cublas"),
+)
+_KNOWN_TO_TORCH = ("4.6.2", "4.7.1", "4.8.0")  # to 2.15: torch/_native/cutedsl_utils.py
 _SLOW = ("naive", "textbook")  # for teaching, not for speed
 _BEFORE_HOPPER = ("cuda_ffma", "cuda_mma")
 
@@ -121,6 +127,23 @@ def peer_over_ours(peer: Point | None, mine: Point | None) -> Comparison | None:
     return found
 
 
+def heading(session: Session, benchmark: str, arguments: Sequence[str]) -> str:
+    """The machine, the packages, the date and the command."""
+    machines = [f"{device.name} (driver {device.driver_version})" for device in session.devices]
+    packages = [f"{name} {found}" for name in _PACKAGES if (found := version(session, name))]
+    command = shlex.join(["python3", "main.py", "-m", f"roofscope.benchmarks.{benchmark}", *arguments])
+    where = ", ".join([*(machines or ["unknown device"]), *packages])
+    return f"{where}; {session.created_at[:10]}, `{command}`.{_about_eager(session)}\n"
+
+
+def _about_eager(session: Session) -> str:
+    """A sentence where torch takes other people's kernels for its own, so that eager is one of the peers."""
+    torch, dsl = version(session, "torch") or "", version(session, "nvidia-cutlass-dsl")
+    if not torch.startswith("2.15.") or dsl not in _KNOWN_TO_TORCH:
+        return ""
+    return f" With nvidia-cutlass-dsl {dsl} torch runs its copy of QuACK for eager's RMS norm."
+
+
 def markdown(lines: Sequence[Line], session: Session) -> Iterator[str]:
     """The table's lines, then one line for each reason why implementations have no time."""
     yield _joined(HEADER)
@@ -138,16 +161,17 @@ def _cells(line: Line, session: Session) -> Iterator[str]:
     yield line.row.name
     yield f"{workload.kernel} {workload.dtype} {sizes_text(workload.sizes)}"
     for provider in OURS:
-        yield _named(line.fastest(provider), best)
+        yield named(line.fastest(provider), best)
     for provider in (Provider.EAGER, Provider.COMPILE):
-        yield _time(line.fastest(provider))
+        yield time_of(line.fastest(provider))
     libraries = [p for p in line.points if p.measured and p.implementation.provider is Provider.LIBRARY]
-    yield ", ".join(_named(point) for point in libraries)
+    yield ", ".join(named(point) for point in libraries)
     judged = verdict(best, session) if best else None
     yield _rate(best, memory=not judged or judged.limiter is None or judged.limiter.bound.is_memory)
     yield share_text(judged) if judged else percent_text(None)
     found = peer_over_ours(line.fastest(*PEERS), best)
-    yield f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
+    ratio = f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
+    yield ratio if line.row.has_serious_peer else f"{ratio}, no serious peer".removeprefix(", ")
     results = judgements(line, session)
     yield "; ".join(result.goal.text for result in results)
     yield "; ".join(result.text for result in results)
@@ -157,14 +181,14 @@ def _median_s(point: Point) -> float:
     return point.measured.time.median_s if point.measured else math.inf
 
 
-def _time(point: Point | None) -> str:
+def time_of(point: Point | None) -> str:
     return time_text(point.measured.time.median_s) if point and point.measured else ""
 
 
-def _named(point: Point | None, best: Point | None = None) -> str:
+def named(point: Point | None, best: Point | None = None) -> str:
     if point is None:
         return ""
-    text = f"{point.implementation.variant.replace('_', ' ')} {_time(point)}"
+    text = f"{point.implementation.variant.replace('_', ' ')} {time_of(point)}"
     return f"**{text}**" if best and point.number == best.number else text
 
 

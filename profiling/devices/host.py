@@ -35,6 +35,10 @@ _PACKAGES = (
     "nvidia-cublas",
     "nvidia-cudnn-cu13",
     "liger-kernel",
+    "quack-kernels",
+    "flash-attn-4",
+    "cuda-cccl",
+    "nvidia-cutlass-dsl",  # torch 2.15 runs its own copy of QuACK where it finds a version that it knows
     "nvidia-ml-py",
     "numpy",
     "msgspec",

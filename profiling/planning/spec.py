@@ -257,11 +257,14 @@ class Workload(Struct, frozen=True):
 
 # The names that the libraries use for themselves; any other is named after its file.
 _LIBRARIES = {
+    "cub": "CUB",
     "cublaslt": "cuBLASLt",
     "cudnn": "cuDNN",
     "efficient": "memory-efficient attention",
+    "fa4": "FlashAttention-4",
     "flash": "FlashAttention-2",
     "liger": "Liger-Kernel",
+    "quack": "QuACK",
 }
 
 

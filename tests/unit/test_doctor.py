@@ -146,6 +146,16 @@ def test_triton_and_cuda() -> None:
     assert_bad(doctor.check_cuda_cpp("1.2.2", None), CheckState.MISSING, "nvidia-cuda-nvrtc")
 
 
+def test_libraries_to_compare_with() -> None:
+    both = {"liger-kernel": "0.8.5", "quack-kernels": "0.6.5"}
+    assert doctor.check_peers(both).finding == "liger-kernel 0.8.5, quack-kernels 0.6.5"
+    one = doctor.check_peers({**both, "quack-kernels": None}).finding
+    assert one.startswith("liger-kernel 0.8.5; no quack-kernels, which only comparisons need: `uv sync")
+    none = doctor.check_peers(dict.fromkeys(both))
+    assert none.state is doctor.CheckState.OK
+    assert none.finding.startswith("no liger-kernel, quack-kernels, which")
+
+
 def test_extensions() -> None:
     toolkit = Path("/usr/local/cuda")
     for found, words in (

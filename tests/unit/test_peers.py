@@ -10,10 +10,12 @@ from roofscope.benchmarks.peers.table import (
     Line,
     candidates,
     ceiling_of,
+    heading,
     judgements,
     markdown,
     peer_over_ours,
 )
+from roofscope.profiling.devices.environment import Package
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import SkipKind, Skipped, TimeStats
@@ -122,6 +124,36 @@ def test_the_table_tells_who_has_no_time_and_why(session: Session) -> None:
     assert "**registers 1.020 ms**" in text[2]
     assert "1.200 (1.2" in text[2]
     assert f"- softmax/library_liger {line.row.dtype}: It is not here." in text
+
+
+@pytest.mark.parametrize(
+    ("torch", "dsl", "is_said"),
+    [("2.15.0+cu132", "4.8.0", True), ("2.15.0", "4.8.1", False), ("2.11.0+cu130", "4.8.0", False)],
+)
+def test_the_heading_says_where_eager_is_quack(session: Session, torch: str, dsl: str, is_said: bool) -> None:
+    assert session.environment is not None
+    packages = (Package("torch", torch), Package("nvidia-cutlass-dsl", dsl))
+    session.environment = replace(session.environment, packages=packages)
+    said = heading(session, "peers", ["softmax"])
+    assert f"nvidia-cutlass-dsl {dsl}" in said
+    assert "`python3 main.py -m roofscope.benchmarks.peers softmax`" in said
+    assert ("copy of QuACK" in said) is is_said
+
+
+def test_every_row_is_to_reach_the_best_of_its_peers() -> None:
+    assert all(AtLeast(1.0) in row.goals for row in ROWS)
+    assert {row.kernel for row in ROWS if not row.has_serious_peer} == {
+        *("matmul_w4a16", "quantize_int4", "quantize_int8", "weighted_sum_backward")
+    }
+
+
+def test_a_row_without_a_serious_peer_says_so(session: Session) -> None:
+    line = line_of(session, (Provider.CUDA, "registers", 1e-3), (Provider.EAGER, "", 1.2e-3))
+    alone = replace(line, row=replace(line.row, has_serious_peer=False))
+    assert "no serious peer" not in "".join(markdown([line], session))
+    assert "), no serious peer |" in "".join(markdown([alone], session))
+    ours = replace(alone, points=line.points[:1])
+    assert "| no serious peer |" in "".join(markdown([ours], session))
 
 
 def test_every_row_can_be_planned() -> None:

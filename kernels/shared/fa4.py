@@ -1,0 +1,43 @@
+"""FlashAttention-4, in the CuTe DSL, below its autograd function, which would keep tensors for a gradient.
+
+Its tensors are (batch, seq, heads, dim) of any strides, so it reads ours and writes into ours without a copy.
+It compiles at the first call for a dtype, a dim and a mask; tiles follow from these, and nothing is tuned.
+"""
+
+import torch
+from flash_attn.cute.interface import _flash_attn_bwd, _flash_attn_fwd
+
+from roofscope import Refusal
+
+Tensor = torch.Tensor
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> Tensor:
+    """The output, as all of these (batch, heads, seq, dim). Raises Refusal for sizes it does not take."""
+    _require(q)
+    o = torch.empty_like(q)
+    _flash_attn_fwd(_turned(q), _turned(k), _turned(v), causal=causal, out=_turned(o))
+    return o
+
+
+def gradients(*inputs: Tensor, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """dq, dk and dv from q, k, v, o, lse and do; its lse is to base e, as ours. Raises Refusal."""
+    q, k, v, o, lse, do = inputs
+    _require(q)
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    of_inputs = [_turned(x) for x in (q, k, v, o, do)]
+    _flash_attn_bwd(*of_inputs, lse, causal=causal, dq=_turned(dq), dk=_turned(dk), dv=_turned(dv))
+    return dq, dk, dv
+
+
+def _turned(x: Tensor) -> Tensor:
+    return x.transpose(1, 2)
+
+
+def _require(q: Tensor) -> None:
+    """What Hopper and Blackwell take alike; more, up to 256, is left to others."""
+    dim = q.shape[3]
+    if dim % 8 or dim > 128:
+        raise Refusal(f"FlashAttention-4 takes heads of up to 128 elements, a multiple of 8, not {dim}.")
+    if q.is_cuda and torch.cuda.get_device_capability(q.device)[0] < 9:
+        raise Refusal("FlashAttention-4 needs compute capability 9.0 for both of its passes.")
