@@ -18,6 +18,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.kernel_files import printable
+from roofscope.profiling.planning.spec import REPLAYING_MODES, Implementation, Provider
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -169,7 +170,9 @@ class Server:
 
     def _shared_folder(self, command: Run | Trace) -> Path | None:
         """Of a kernel whose process may be that of another job; a trace shows one process from its start."""
-        kernel = self._catalog.kernel(command.job.workload.kernel) if isinstance(command, Run) else None
+        if not isinstance(command, Run) or any(map(_leaves_much, command.job.implementations)):
+            return None
+        kernel = self._catalog.kernel(command.job.workload.kernel)
         return kernel.folder if kernel else None
 
     def _connect_interpreter(self) -> ForkedProcess:
@@ -222,6 +225,14 @@ class Server:
             self._channel.emit(Notice(text))
 
         measure_ceilings(device, report, lambda: self._channel.is_cancelled(command), announce, notify)
+
+
+def _leaves_much(implementation: Implementation) -> bool:
+    """In its process: somebody else's package, or the memory of graphs that torch.compile replays."""
+    is_replaying = implementation.variant in REPLAYING_MODES
+    return implementation.provider is Provider.LIBRARY or (
+        implementation.provider is Provider.COMPILE and is_replaying
+    )
 
 
 def forget_imports() -> None:
