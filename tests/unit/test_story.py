@@ -330,3 +330,13 @@ def test_commands_name_what_there_is() -> None:
         assert FOLDER in found.exercise[0]
         lines = (*found.steps, *found.exercise, *found.without_gpu)
         assert all(line.startswith("roofscope ") for line in lines)
+
+
+def test_of_sessions_with_as_many_steps_the_one_at_the_storys_own_size_is_taken() -> None:
+    """The text of a story speaks of that size: here both have all three steps of layer_norm."""
+    one = shelved("layer_norm")
+    sessions = [load(SESSIONS / f"{name}.roofscope") for name in ("h100-counters", "h200")]
+    for order in (sessions, sessions[::-1]):
+        view, chosen = best_view(one, order)
+        assert chosen is sessions[1]
+        assert view.measured_count == len(one.story.steps)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from roofscope.app.presentation.lesson.figures import StoryView, story_view, why_unknown_figure
 from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Workload
 from roofscope.profiling.planning.story import Story, StoryFault, has_story, read_story
 from roofscope.profiling.results.session import Session
 
@@ -60,9 +61,10 @@ def why_unfit(story: Story, kernel: Kernel) -> str:
 
 
 def best_view(one: Shelved, sessions: Sequence[Session]) -> tuple[StoryView, Session | None]:
-    """Beside the session in which most of the story's steps have a time; the first of equals."""
+    """Beside the session in which most of the story's steps have a time; of equals, at its own workload."""
     views = [(story_view(one.story, session, one.kernel), session) for session in sessions]
-    found = max(views, key=lambda pair: pair[0].measured_count, default=None)
+    own = Workload(one.story.kernel, one.story.dtype, one.story.sizes)
+    found = max(views, key=lambda pair: (pair[0].measured_count, pair[0].workload == own), default=None)
     if found is None or found[0].workload is None:
         return story_view(one.story, None, one.kernel), None
     return found
