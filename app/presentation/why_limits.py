@@ -35,6 +35,7 @@ from roofscope.profiling.analysis.advice.spills import Spills
 from roofscope.profiling.analysis.advice.tensor_cores import TensorCores
 from roofscope.profiling.analysis.advice.throttled import Throttled
 from roofscope.profiling.analysis.advice.too_small import TooSmall
+from roofscope.profiling.analysis.traffic import MUCH_MORE
 from roofscope.profiling.plain_text import one_line
 
 
@@ -208,20 +209,38 @@ def _of_code(found: AnyAdvice) -> Words | None:
                 "Choose tiles whose count is a multiple of the multiprocessors, or a persistent grid.",
             )
         case Access():
-            subject = "How it reads memory limits it" if found.is_proven else "Probably how it reads memory"
-            unsure = "; whether the cores bind it only an exact run would tell"
-            if found.is_proven or not found.is_gpu:
-                unsure = ""
-            return Words(
-                f"{subject}: bytes come more than once, or too few are in flight.",
-                f"It moves its bytes at {bandwidth_text(found.bandwidth)}; in this time the memory could "
-                f"move {ratio_text(found.times)} as many{unsure}.",
-                "Read each byte once, neighbouring threads neighbouring addresses, 16 bytes a thread."
-                if found.is_gpu
-                else "Read each byte once and in order, on all cores.",
-            )
+            return _access(found)
         case _:
             return None
+
+
+def _access(found: Access) -> Words:
+    """With counted bytes the cause; else those that look alike."""
+    limit = "How it reads memory limits it: "
+    evidence = (
+        f"It moves its bytes at {bandwidth_text(found.bandwidth)}; in this time the memory could "
+        f"move {ratio_text(found.times)} as many"
+    )
+    cause = "bytes come more than once, or too few are in flight"
+    cure = "read each byte once, neighbouring threads neighbouring addresses, 16 bytes a thread"
+    if not found.is_gpu:
+        cure = "read each byte once and in order, on all cores"
+    elif found.dram_times is not None and found.dram_times < MUCH_MORE:
+        evidence += f". Counted at DRAM: {ratio_text(found.dram_times)} the bytes that it must move"
+        if found.l2_times is not None and found.l2_times >= MUCH_MORE:
+            evidence += f"; at L2 {ratio_text(found.l2_times)}"
+            cause = "it asks for parts of lines, and for each line several times"
+            cure = "give neighbouring threads neighbouring addresses, by way of shared memory if need be"
+        else:
+            cause = "each byte comes once, and too few are in flight"
+            cause += "" if found.is_proven else ", or each takes much work"
+            cure = "load 16 bytes a thread, and several times before the first result is needed"
+    elif not found.is_proven:
+        limit, cause = "How it reads memory limits it, or the work for each element", ""
+        evidence += "; which of them it is, an exact run tells (--exact), or another element type"
+    if not found.is_editable:
+        cure = f"this kernel is PyTorch's; in one of your own, {cure}"
+    return Words(f"{limit}{cause}.", f"{evidence}.", f"{cure[0].upper()}{cure[1:]}.")
 
 
 def _of_device(found: AnyAdvice) -> Words | None:

@@ -178,7 +178,7 @@ def test_the_first_session_by_the_keyboard_alone(
     qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.chart)
     size = "bf16, rows=32768, cols=4096"
     limit, cost, *_ = go_to_row(application, "softmax", "softmax / eager PyTorch", size)
-    assert limit.startswith("Probably how it reads memory")
+    assert limit.startswith("How it reads memory limits it, or")
     assert "292.4 µs of its 416.0 µs" in cost
     assert "2.7 µs" in go_to_row(application, "softmax", "softmax / Triton online", size)[1]
     qtbot.waitUntil(window.isActiveWindow)

@@ -71,9 +71,27 @@ def test_a_gelu_in_double_says_the_line_the_cost_and_who_shows_how():
 
 def test_a_softmax_in_several_passes_says_how_many_bytes_could_have_moved():
     found = why("h200", 75)
-    assert found.limit.startswith("Probably how it reads memory")
+    assert found.limit.startswith("How it reads memory limits it, or")
     assert "3.37× as many" in found.evidence
     assert "292.4 µs of its 416.0 µs" in found.cost
+
+
+@pytest.mark.parametrize(
+    ("number", "limit", "evidence"),
+    [
+        (
+            182,
+            "it asks for parts of lines, and for each line several times",
+            "1.00× the bytes that it must move; at L2 4.22×",
+        ),
+        (113, "each byte comes once, and too few are in flight, or each takes much work", "0.999×"),
+    ],
+)
+def test_counted_bytes_tell_why_memory_is_slow(number: int, limit: str, evidence: str):
+    found = why("h100-counters", number)
+    assert found.limit == f"How it reads memory limits it: {limit}."
+    assert evidence in found.evidence
+    assert found.next_step.startswith("This kernel is PyTorch's; in one of your own, ")
 
 
 def test_a_compiled_version_that_is_slower_says_to_stay_with_eager_first():
