@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QTableView
+from PySide6.QtWidgets import QComboBox, QScrollArea, QTableView
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.compile_lab import COLUMNS as FACTS
@@ -141,3 +141,16 @@ def test_the_name_of_a_slice_ends_within_it(qtbot: QtBot) -> None:
     for room in range(10, int(metrics.horizontalAdvance(name)) + 20, 7):
         assert metrics.horizontalAdvance(painter.fitted(name, room)) <= room
     assert painter.fitted(name, 1e3) == name
+
+
+def test_no_word_of_the_details_is_cut_off_in_the_smallest_window(open_window: OpenWindow) -> None:
+    """A reason with the path of a source file was wider than the pane, which does not scroll sideways."""
+    application = open_window(ASSETS / "sessions" / "h100-modes.roofscope")
+    application.window.resize(1280, 800)
+    for number in (15, 16):
+        application.selection.select(number)
+        QTest.qWait(50)
+        area = application.panes.details.findChildren(QScrollArea)[0]
+        content = area.widget()
+        assert content
+        assert content.width() <= area.viewport().width()

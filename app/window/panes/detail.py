@@ -35,6 +35,7 @@ from roofscope.app.window.widgets.keyboard import has_keyboard
 from roofscope.app.window.widgets.labels import (
     action_button,
     as_pane,
+    breakable,
     label,
     placeholder,
     set_state,
@@ -264,7 +265,7 @@ def _grid(section: Section) -> QGridLayout:
     grid.setVerticalSpacing(3)
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
-        name, value = label(fact.name, "muted"), label(fact.value, wraps=True)
+        name, value = label(fact.name, "muted"), label(breakable(fact.value), wraps=True)
         name.setMinimumWidth(NAME_WIDTH)
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         for widget in (name, value):

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from roofscope.app.presentation.why import TITLES, Why
 from roofscope.app.presentation.why_not import WhyNot
-from roofscope.app.window.widgets.labels import label, set_state
+from roofscope.app.window.widgets.labels import BREAK, breakable, label, set_state
 
 _SPACING = 10
 
@@ -41,10 +41,10 @@ class WhyBlock(QFrame):
         for place, (name, shown) in enumerate(zip(self._names, self._sentences, strict=True)):
             title, sentence = rows[place] if place < len(rows) else ("", "")
             for each, text in ((name, title), (shown, sentence)):
-                each.setText(text)
+                each.setText(breakable(text))
                 each.setVisible(bool(text))
             shown.setAccessibleName(title)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return tuple(shown.text() for shown in self._sentences if shown.text())
+        return tuple(shown.text().replace(BREAK, "") for shown in self._sentences if shown.text())

@@ -12,6 +12,8 @@ from roofscope.profiling.plain_text import html_text, visible
 
 _LEAST_CHARACTERS = 7
 _LONG_WORD = re.compile(r"(\S{20})(?=\S)")
+_DIGITS = re.compile(r"[0-9a-f]+")
+BREAK = "\u200b"  # a space of no width
 _MOST_PLACEHOLDER = 600  # characters
 
 
@@ -114,11 +116,18 @@ def _show_action(action: QAction, button: QPushButton) -> None:
     button.setToolTip(action.toolTip())
 
 
+def breakable(text: str) -> str:
+    """With places to break in words too long for a narrow pane, such as paths; hex digits stay whole."""
+    return " ".join(
+        word if _DIGITS.fullmatch(word) else _LONG_WORD.sub(f"\\1{BREAK}", word) for word in text.split(" ")
+    )
+
+
 class Placeholder(QLabel):
     """What an empty pane says to do next; no text of a file, however long, makes the window larger."""
 
     def setText(self, text: str) -> None:
-        broken = _LONG_WORD.sub("\\1\u200b", text[:_MOST_PLACEHOLDER])
+        broken = breakable(text[:_MOST_PLACEHOLDER])
         super().setText(broken if len(text) <= _MOST_PLACEHOLDER else f"{broken}…")
 
 
