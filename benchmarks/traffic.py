@@ -22,6 +22,7 @@ from roofscope.profiling.paths import module_command
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.results.counters import Counters
 from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session_connection import SessionError
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.counting import CannotCount, CountRequest, count, count_request
@@ -42,6 +43,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--curves", type=Path)
     parser.add_argument("--log", type=Path)
     chosen = parser.parse_args(arguments)
+    try:
+        load(chosen.session)
+    except SessionError as error:
+        sys.exit(str(error))
     if chosen.count:
         _count(chosen.session, chosen.most, chosen.log)
     if chosen.curves:

@@ -56,4 +56,9 @@ def _csv(trace: "Trace", has_events: bool) -> bytes:
     from roofscope.profiling.traces.summary import totals_of
 
     frame = slices_frame(trace) if has_events else kernels_frame(totals_of(trace).kernels)
+    if frame.empty:
+        say(
+            "No kernel of a GPU is in this trace, so there is a head and no row; --events writes its slices.",
+            err=True,
+        )
     return csv_text(frame).encode()

@@ -3,10 +3,13 @@
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.presentation.roofline.caption import empty_text
+from roofscope.app.presentation.roofline.scene import build_scene
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.panes.proof import ProofPane
 from roofscope.app.window.shell.doctor_dialog import DoctorDialog
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.proof import ProofName
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
@@ -78,3 +81,12 @@ def test_the_self_test_can_be_stopped_and_keeps_what_is_proved(open_window: Open
     assert 1 <= len(application.model.session.proofs) < 3
     assert button(pane, "Prove it on this device").isVisible()
     pane.window().close()
+
+
+def test_a_session_of_proofs_alone_says_where_they_are(open_window: OpenWindow):
+    """It opened as an empty one: no pane of the window shows a proof."""
+    application = open_window(ASSETS / "sessions" / "h200-proofs.roofscope")
+    said = "No points, but 10 proofs: Help > Doctor (F8), Proofs."
+    shown = [label.text() for label in application.panes.results.findChildren(QLabel)]
+    assert said in shown
+    assert empty_text(build_scene(application.model.session, ())) == said

@@ -45,6 +45,15 @@ def test_kernels_as_csv(small: Path, tmp_path: Path) -> None:
     assert (row["count"], float(row["total_s"]), float(row["share"])) == ("2", pytest.approx(10e-6), 1.0)
 
 
+def test_a_trace_of_a_cpu_has_no_kernel_to_write_and_says_so(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.json", tmp_path / "b.csv"
+    path.write_text(text_of([slice_("aten::add", 1.5, 2.0)]))
+    ended = called("export", path, "--csv", out)
+    assert (ended.exit_code, ended.stdout) == (0, f"{out}\n")
+    assert "No kernel of a GPU is in this trace" in ended.stderr
+    assert rows_of(out) == []
+
+
 def test_every_slice_as_csv(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "b.csv"
     assert called("export", small, "--csv", out, "--events").exit_code == 0

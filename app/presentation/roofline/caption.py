@@ -36,7 +36,14 @@ def empty_text(scene: ChartScene, *, is_running: bool = False) -> str:
         return FILTERED_TEXT
     if is_running:
         return RUNNING_TEXT
-    return UNTIMED_TEXT if scene.untimed_count else EMPTY_TEXT
+    if scene.untimed_count:
+        return UNTIMED_TEXT
+    return proofs_text(scene.proof_count) or EMPTY_TEXT
+
+
+def proofs_text(count: int) -> str:
+    """What a session that holds proofs and no points says; "" where there are none."""
+    return f"No points, but {counted_text(count, 'proof')}: Help > Doctor (F8), Proofs." if count else ""
 
 
 def count_line(scene: ChartScene) -> str:

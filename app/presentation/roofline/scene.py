@@ -89,6 +89,7 @@ class ChartScene(Struct, frozen=True):
     target: Target | None
     has_ceilings: bool
     hidden_count: int  # points left out by the filter
+    proof_count: int = 0  # of the self-test, which have no place on a chart either
     untimed_count: int = 0  # failed, skipped or cancelled: they have no place on a chart
     y: ChartY = ChartY.RATE
     unroofed_count: int = 0  # points without a ceiling that judges them: with y their share of it, not drawn
@@ -166,6 +167,7 @@ def build_scene(
         target=target,
         has_ceilings=bool(lines),
         hidden_count=int(own.sum() - shown.sum()),
+        proof_count=len(session.newest_proofs),
         untimed_count=sum(
             point.measured is None and session.is_shown(point) and options.keeps(point.number)
             for point in (session.points if crowd.untimed is None else crowd.untimed)

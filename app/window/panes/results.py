@@ -5,7 +5,7 @@ from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QObje
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.presentation.roofline.caption import device_text, proofs_text
 from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.presentation.view_filter import ViewFilter, shown_text
@@ -66,6 +66,7 @@ class ResultsPane(QWidget):
         self._selection = selection
         self.rows = GroupedTable(table, self)
         self._delegate = ResultsDelegate(theme, self)
+        self._is_running = False
         self._is_told = False  # by the shared filter what stands in the field
         self._filter = QLineEdit()
         self._filter.setPlaceholderText("Filter rows")
@@ -140,7 +141,8 @@ class ResultsPane(QWidget):
         self._grouping.setChecked(is_grouped)
 
     def set_running(self, running: bool) -> None:
-        self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
+        self._is_running = running
+        self._tell()
 
     @property
     def has_filter_keyboard(self) -> bool:
@@ -282,6 +284,8 @@ class ResultsPane(QWidget):
         count = shown_text(shown, total)
         text = f"{count} on {where}" if where else count
         self._count.set_text(text if total else "")
+        proofs = proofs_text(len(session.newest_proofs))
+        self._empty.setText(_RUNNING_TEXT if self._is_running else proofs or _EMPTY_TEXT)
         self._nothing.tell(self._filter.text())
         self._stack.setCurrentWidget(self._empty if not total else self.view if shown else self._nothing)
         self._show_baseline()

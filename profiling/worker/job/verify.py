@@ -32,7 +32,7 @@ class Trial:
     @property
     def where(self) -> str:
         beyond = f" with inputs up to {self.magnitude:g}" if self.magnitude != 1.0 else ""
-        return f"at {size_text(self.sizes)}{beyond}"
+        return f"when tried at {size_text(self.sizes)}{beyond}"
 
 
 @dataclass(frozen=True)
