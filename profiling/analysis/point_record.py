@@ -7,8 +7,10 @@ so that those of several sessions can be put together. None is what is not known
 from msgspec import Struct
 
 from roofscope.profiling.planning.parameters import Value
+from roofscope.profiling.providers import packages
 
-VERSIONED_PACKAGES = ("torch", "triton", "cuda-core")
+# Which made the machine code of a session's points. Triton comes first: torch.compile compiles into it, too.
+VERSIONED_PACKAGES = tuple(dict.fromkeys(("torch", "triton", *(one.distribution for one in packages()))))
 
 
 class PointRecord(Struct, frozen=True):
