@@ -29,7 +29,7 @@ class Hue(StrEnum):
     PURPLE = auto()
     ORANGE = auto()
     BLUE = auto()
-    TEAL = auto()  # free
+    TEAL = auto()
     BROWN = auto()  # free
 
 
@@ -42,7 +42,7 @@ class Marker(StrEnum):
     DIAMOND = auto()
     PLUS = auto()
     STAR = auto()
-    POINTER = auto()  # a triangle upside down; free
+    POINTER = auto()  # a triangle upside down
     CROSS = auto()  # free
 
 
@@ -96,6 +96,7 @@ class Provider(StrEnum):
     CUDA = "cuda"
     CUDA_EXT = "cuda_ext"
     TRITON = "triton"
+    CUTE = "cute"
     EAGER = "eager"
     COMPILE = "compile"
     LIBRARY = "library"  # other people's kernels: Liger-Kernel, cuDNN, FlashAttention through PyTorch
@@ -119,6 +120,7 @@ class Provider(StrEnum):
 
 _TRITON = Package("Triton", "triton", "MIT")
 _CUDA_CORE = Package("cuda-core", "cuda-core", "Apache-2.0")
+_CUTE_DSL = Package("CuTe DSL", "nvidia-cutlass-dsl", "LicenseRef-NvidiaProprietary", extra="cute")
 _FACTS = {
     Provider.CUDA: Facts(
         name="CUDA",
@@ -157,6 +159,21 @@ _FACTS = {
         is_interpreted=True,
         compiles_at_call=True,
         is_imported_ahead=True,
+    ),
+    Provider.CUTE: Facts(
+        name="CuTe",
+        meaning="a kernel in NVIDIA's CuTe DSL",
+        language="CuTe DSL",
+        hue=Hue.TEAL,
+        marker=Marker.POINTER,
+        family=Family.OWN_CODE,
+        suffixes=(".py",),
+        packages=(_CUTE_DSL,),
+        is_by_default=False,  # few have its package
+        compiles_at_call=True,
+        imports_long=True,
+        # Its import looks for the driver's library, and half a second is no reason to have that in the server.
+        is_imported_ahead=False,
     ),
     Provider.EAGER: Facts(
         name="Eager",
