@@ -172,7 +172,7 @@ _FACTS = {
         is_by_default=False,  # few have its package
         compiles_at_call=True,
         imports_long=True,
-        # Its import looks for the driver's library, and half a second is no reason to have that in the server.
+        # Its import looks for the driver's library: not in the server, for half a second.
         is_imported_ahead=False,
     ),
     Provider.EAGER: Facts(

@@ -4,7 +4,7 @@ A kernel gets bare pointers and builds its layouts from the sizes: what DLPack w
 already, and costs more than the launch.
 """
 
-import cuda.bindings.driver as driver
+from cuda.bindings import driver
 import cutlass
 import torch
 from cutlass import cute

@@ -3,14 +3,14 @@
 Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum. The sum so far is
 scaled by exp(m - m') whenever a vector raises the maximum from m to m'. 5 rows cols FLOP by the spec's count,
 and 2 rows cols s compulsory bytes: the second pass reads the row again, from L2 where it still lies there.
-Mapping: a block owns a row; its threads take vectors of 16 bytes in turn, each with a maximum and a sum of its
-own. Lanes combine theirs by shuffles, warps by shared memory.
+Mapping: a block owns a row; its threads take vectors of 16 bytes in turn, each with its own maximum and sum.
+Lanes combine theirs by shuffles, warps by shared memory.
 Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867.
 """
 
 import functools
 
-import cuda.bindings.driver as driver
+from cuda.bindings import driver
 import cutlass
 import torch
 from cutlass import cute

@@ -9,7 +9,7 @@ Idea: NVIDIA's elementwise example of the CuTe DSL, without its tiles of several
 
 import functools
 
-import cuda.bindings.driver as driver
+from cuda.bindings import driver
 import cutlass
 import torch
 from cutlass import cute
@@ -17,7 +17,6 @@ from cutlass import cute
 from roofscope import Choice
 from roofscope.kernels.shared.device_pointers import VECTOR_BYTES, is_aligned, pointer, stream_of, typed
 
-DOMAIN = "n < 2**38"  # the grid has fewer than 2**31 blocks
 THREADS = Choice(256, 128, 512)
 
 
