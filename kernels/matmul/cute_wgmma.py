@@ -1,12 +1,12 @@
 """C = A B in the CuTe DSL on Hopper's tensor cores: TMA fills a ring of tiles, two warp groups multiply.
 
 Formula: C[i, j] = sum_l A[i, l] B[l, j], sums in float32; 2 m n k FLOP, (m k + k n + m n) s compulsory bytes.
-Mapping: a block owns a tile of C of 128 x COLUMNS. Its first warp group only copies, one warp of it by TMA; the
-other two own 64 rows each and keep them in registers. A stage of the ring is 64 elements of k: 128 bytes, a row
-of the swizzle that wgmma reads without conflicts. Blocks go down a band of eight tiles before the next column,
-so that what they read together is in L2. TMA gives zeros beyond the edges; rows that are no multiple of
-16 bytes are copied first.
-Idea: the Hopper example of the CuTe DSL and CUTLASS's warp-specialised kernels; here a tile a block, no clusters.
+Mapping: a block owns a tile of C of 128 x COLUMNS. Its first warp group only copies, one warp of it by TMA;
+the other two own 64 rows each and keep them in registers. A stage of the ring is 64 elements of k: 128 bytes,
+a row of the swizzle that wgmma reads without conflicts. Blocks go down a band of eight tiles before the next
+column, so that what they read together is in L2. TMA gives zeros beyond the edges; rows that are no multiple
+of 16 bytes are copied first.
+Idea: CUTLASS's warp-specialised kernels for Hopper; here one tile a block, and no clusters.
 """
 
 import functools
@@ -106,7 +106,7 @@ def _multiply(
 def _fill(
     ring: pipeline.PipelineTmaAsync, STAGES: cutlass.Constexpr, steps: cutlass.Int32, of_a, of_b
 ) -> None:
-    """One warp copies tile after tile as stages become free; the copies tell the barrier when they are there."""
+    """One warp copies tile after tile as stages become free; a copy tells the barrier when it is there."""
     copy_a, a_tiles, a_ring = of_a
     copy_b, b_tiles, b_ring = of_b
     alone = cute.make_layout(1)
@@ -165,7 +165,7 @@ def _sum_up(
 def _store(sums: cute.Tensor, to: cute.Tensor, places: cute.Tensor, c: cute.Tensor, corner) -> None:
     """A thread has pairs of neighbours in a row; rows of C are whole pairs, so one comparison is for both."""
     _, blocks_of_m, blocks_of_n = sums.shape
-    (pair, halves, eights) = sums.shape[0]
+    _pair, halves, eights = sums.shape[0]
     for m in cutlass.range_constexpr(blocks_of_m):
         for n in cutlass.range_constexpr(blocks_of_n):
             for half in cutlass.range_constexpr(halves):
@@ -228,7 +228,7 @@ def compiled(dtype: torch.dtype, columns: int):
 
 
 def tile_columns(m: int, n: int, multiprocessors: int) -> int:
-    """Wide tiles read fewer bytes a FLOP; where they do not fill the GPU, narrow ones give twice as many blocks."""
+    """Wide tiles read fewer bytes a FLOP; where they do not fill the GPU, narrow ones make more blocks."""
     return 256 if -(-m // ROWS) * -(-n // 256) >= multiprocessors else 128
 
 

@@ -1,12 +1,12 @@
 """Tensors and the stream as the CuTe DSL takes them.
 
-A kernel gets bare pointers and builds its layouts from the sizes: what DLPack would bring along is known
-already, and costs more than the launch.
+A kernel gets bare pointers and builds its layouts from the sizes: what DLPack would bring along, at each
+call, is known already.
 """
 
-from cuda.bindings import driver
 import cutlass
 import torch
+from cuda.bindings import driver
 from cutlass import cute
 from cutlass.cute.runtime import make_ptr
 

@@ -10,9 +10,9 @@ Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv
 
 import functools
 
-from cuda.bindings import driver
 import cutlass
 import torch
+from cuda.bindings import driver
 from cutlass import cute
 
 from roofscope.kernels.shared.device_pointers import VECTOR_BYTES, pointer, stream_of, typed, vector_length

@@ -9,9 +9,9 @@ Idea: NVIDIA's elementwise example of the CuTe DSL, without its tiles of several
 
 import functools
 
-from cuda.bindings import driver
 import cutlass
 import torch
+from cuda.bindings import driver
 from cutlass import cute
 
 from roofscope import Choice

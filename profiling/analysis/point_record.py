@@ -173,4 +173,5 @@ class PointRecord(Struct, frozen=True):
     executed_fp64_flop_count: float | None
     executed_fp16_flop_count: float | None
     achieved_occupancy: float | None  # mean share of the warps that a busy multiprocessor holds: 0 to 1
+    toolchain: str | None  # its provider's packages: "nvidia-cutlass-dsl 4.8.1"; null where it has none
     samples_s: tuple[float, ...]  # one a block; in JSON only
