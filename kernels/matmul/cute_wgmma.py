@@ -240,9 +240,9 @@ def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     (m, k), n = a.shape, b.shape[1]
     require_32_bit_product("matmul/cute_wgmma", m, n, k)
     if not m * n:
-        return a.new_empty((m, n))
+        return torch.empty((m, n), dtype=a.dtype, device=a.device)
     # Where C's rows are no whole 16 bytes, a copy at the end makes them so, and counts as time.
-    c = a.new_empty((m, n + -n % UNIT))
+    c = torch.empty((m, n + -n % UNIT), dtype=a.dtype, device=a.device)
     a, b = in_whole_units(a), in_whole_units(b)
     columns = tile_columns(m, n, torch.cuda.get_device_properties(a.device).multi_processor_count)
     sizes = map(cutlass.Int32, (m, c.shape[1], a.shape[1], b.shape[0]))

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from unittest.mock import MagicMock
 
 import pytest
 import torch
 
+import roofscope
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.domain import first_inside, is_inside
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
@@ -18,6 +20,8 @@ pytest.importorskip("triton", reason="Triton is not installed here")
 from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_matmul
 
 OURS = [*implementations(Provider.TRITON, Provider.CUDA)]
+HAS_CUTE = find_spec("nvidia_cutlass_dsl") is not None
+OURS += implementations(Provider.CUTE) if HAS_CUTE else ()
 LIBRARIES = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in ("liger", "cublaslt")]
 # Where a limit may lie: before each of these numbers, at it and after it.
 LIMITS = (
@@ -32,7 +36,7 @@ def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Liger-Kernel that takes anything, and a Hopper: what is refused is refused for its sizes."""
     for name in ("", ".ops", *(f".ops.{name}" for name in LIGER)):
         monkeypatch.setitem(sys.modules, f"liger_kernel{name}", MagicMock())
-    for module in (gluon_attention, wgmma_attention, wgmma_matmul):
+    for module in (roofscope, gluon_attention, wgmma_attention, wgmma_matmul):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 
