@@ -74,7 +74,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}  # of variants that have a name of their own
     packages: tuple[Package, ...] = ()
     is_by_default: bool = True  # False: a plan takes it only where it is named
-    is_examined: bool = False  # it can be compiled without its GPU (worker/build/without_gpu)
+    is_examined: bool = False  # by without_gpu/<its name>_compiled.py it is compiled without its GPU
     is_interpreted: bool = False  # and run without one
     gives_code: bool = True  # a compiler makes code of it that can be shown
     # Which deadlines hold: compilers have minutes, and look like kernels that never end.
@@ -170,6 +170,7 @@ _FACTS = {
         suffixes=(".py",),
         packages=(_CUTE_DSL,),
         is_by_default=False,  # few have its package
+        is_examined=True,
         compiles_at_call=True,
         imports_long=True,
         # Its import looks for the driver's library: not in the server, for half a second.

@@ -4,6 +4,7 @@ It compiles for a GPU that is not here; the numbers of its kernels need one: tes
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, W
 from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.build.machine_code import Budget, tool_path
 from roofscope.profiling.worker.build.providers import build, cute
+from roofscope.profiling.worker.candidate.messages import Layout, Target
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 from roofscope.tests.kernels.cases import CATALOG, implementations, name_of
 
@@ -121,6 +123,15 @@ def test_a_version_in_ones_own_folder_is_built_and_what_it_compiles_is_noted(
 
 
 @pytest.mark.usefixtures("played_dsl")
+def test_a_version_in_ones_own_folder_is_examined_without_a_gpu(mine: tuple[Kernel, Implementation]) -> None:
+    request = replace(request_of(*mine), target=Target("sm_90", (Layout((5,), "float32"),)))
+    built = build(request)
+    assert built.info().architecture == HOPPER
+    with pytest.raises(AssertionError, match="a GPU that is not here"):
+        built.call(torch.ones(5))
+
+
+@pytest.mark.usefixtures("played_dsl")
 def test_a_run_of_other_inputs_is_said_before_it_is_called(mine: tuple[Kernel, Implementation]) -> None:
     with pytest.raises(BuildError, match=r"run cannot be called with \(x, y\)"):
         cute.build(request_of(*mine, inputs=("x", "y")))
@@ -165,7 +176,7 @@ CASES = [(stem, arguments) for stem, several in ARGUMENTS.items() for arguments 
 @pytest.mark.parametrize(("stem", "arguments"), CASES, ids=name_of)
 def test_it_compiles_without_a_gpu_into_code_without_spills(stem: str, arguments: tuple[Any, ...]) -> None:
     (kernel,) = (kernel for kernel in CATALOG.kernels if kernel.implementation(stem))
-    compiled = cute._Compiled(cute._compiled_class())
+    compiled = cute._Compiled(cute.compiled_class())
     with compiled:
         load_module(kernel.folder / f"{stem}.py").compiled(*arguments)
     assert len(compiled.cubins()) == 1
@@ -178,6 +189,24 @@ def test_it_compiles_without_a_gpu_into_code_without_spills(stem: str, arguments
     assert code.name == {"cute_vectors": "_add", "cute_online": "_softmax", "cute_wgmma": "_multiply"}[stem]
     wide = {"cute_wgmma": "HGMMA.64x"}.get(stem, "LDG.E.128" if _is_wide(arguments) else "LDG.E")
     assert wide in code.text
+
+
+SIZES = {
+    "vector_add": {"n": 4096},
+    "softmax": {"rows": 8, "cols": 1024},
+    "matmul": {"m": 64, "n": 70, "k": 40},
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # the DSL's own
+@pytest.mark.usefixtures("dsl")
+@pytest.mark.parametrize(("kernel", "version"), SHIPPED, ids=name_of)
+def test_it_is_examined_as_its_own_launcher_calls_it(kernel: Kernel, version: Implementation) -> None:
+    shapes = [kernel.spec.shape(tensor, SIZES[kernel.spec.name]) for tensor in kernel.spec.inputs]
+    target = Target("sm_90", tuple(Layout(shape, "bfloat16") for shape in shapes))
+    info = build(replace(request_of(kernel, version), target=target)).info()
+    assert info.architecture == HOPPER
+    assert len(info.kernels) == (1 if tool_path("cuobjdump") else 0)
 
 
 def _is_wide(arguments: tuple[Any, ...]) -> bool:

@@ -10,6 +10,7 @@ from roofscope.profiling.worker.candidate.messages import Target
 from roofscope.profiling.worker.failures import Unavailable
 
 _PLAIN_CPP = (".cpp", ".cc")  # which run anywhere
+_WITHOUT_GPU = "roofscope.profiling.worker.build.without_gpu"
 
 
 class Builder(Protocol):
@@ -25,7 +26,11 @@ def builder_of(provider: Provider) -> Builder:
 
     Imported on use: a machine without triton or cuda.core still runs the other providers.
     """
-    return cast(Builder, import_module(f"{__name__}.{provider}"))
+    return _builder(f"{__name__}.{provider}")
+
+
+def _builder(module: str) -> Builder:
+    return cast(Builder, import_module(module))
 
 
 def build(request: BuildRequest) -> Built:
@@ -43,13 +48,8 @@ def _is_plain_cpp(request: BuildRequest) -> bool:
 
 
 def _build_without_gpu(request: BuildRequest, target: Target) -> Built:
-    if target.interprets:
-        from roofscope.profiling.worker.build.without_gpu import interpreted as maker
-    elif request.implementation.provider is Provider.TRITON:
-        from roofscope.profiling.worker.build.without_gpu import triton_compiled as maker
-    else:
-        from roofscope.profiling.worker.build.without_gpu import cuda_compiled as maker
-    return maker.build(request)
+    name = "interpreted" if target.interprets else f"{request.implementation.provider}_compiled"
+    return _builder(f"{_WITHOUT_GPU}.{name}").build(request)
 
 
 def _require_gpu(request: BuildRequest, language: str) -> None:

@@ -19,7 +19,7 @@ from roofscope.profiling.worker.build.without_gpu.resource_usage import usage_in
 from roofscope.profiling.worker.failures import Unavailable
 
 _ELF = b"\x7fELF"
-_ARCHITECTURE, _LINES = "CUTE_DSL_ARCH", "CUTE_DSL_LINEINFO"  # which the DSL reads once, when it is imported
+ARCHITECTURE, _LINES = "CUTE_DSL_ARCH", "CUTE_DSL_LINEINFO"  # which the DSL reads once, when it is imported
 _SPECIFIC_FROM = (9, 0)  # it compiles for the target `a` from here on
 _MOST_TOLD = 16  # kernels of which facts are kept
 _NAME = re.compile(r"kernel_(?:cutlass_)?(\w+?)_(?:tensor|Tensor|ptr|Ptr|CopyAtom|TiledM)\w*")
@@ -33,7 +33,7 @@ def build(request: BuildRequest) -> Built:
     """
     if request.has_lines:
         os.environ[_LINES] = "1"
-    compiled = _Compiled(_compiled_class())
+    compiled = _Compiled(compiled_class())
     with compiled:
         module = module_of(request, f"{request.implementation.stem}.py")
     call = FirstCall(run_of(module, *request.inputs), compiled)
@@ -43,7 +43,7 @@ def build(request: BuildRequest) -> Built:
     )
 
 
-def _compiled_class() -> Any:
+def compiled_class() -> Any:
     """The class of what ``cute.compile`` returns; None in a version of the DSL that has another."""
     try:
         importlib.import_module("cutlass.cute")
@@ -131,7 +131,9 @@ def _short(name: str) -> str:
 
 
 def _architecture(device: torch.device) -> str:
-    if named := os.environ.get(_ARCHITECTURE):
-        return named
-    major, minor = torch.cuda.get_device_capability(device)
-    return f"sm_{major}{minor}{'a' if (major, minor) >= _SPECIFIC_FROM else ''}"
+    return os.environ.get(ARCHITECTURE) or architecture_of(torch.cuda.get_device_capability(device))
+
+
+def architecture_of(capability: tuple[int, int]) -> str:
+    """The DSL's name of the exact target, such as ``sm_90a``."""
+    return f"sm_{capability[0]}{capability[1]}{'a' if capability >= _SPECIFIC_FROM else ''}"
