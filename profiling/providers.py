@@ -73,7 +73,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     prefix: str | None = None  # of a label, before the variant; None: the name
     labels: dict[str, str] = {}  # of variants that have a name of their own
     packages: tuple[Package, ...] = ()
-    is_by_default: bool = True  # False: a plan takes it only where it is named
+    is_by_default: bool = True  # False: a plan takes the library's versions only where they are named
     is_examined: bool = False  # by without_gpu/<its name>_compiled.py it is compiled without its GPU
     is_interpreted: bool = False  # and run without one
     gives_code: bool = True  # a compiler makes code of it that can be shown

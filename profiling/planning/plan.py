@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.formula import FormulaError
 from roofscope.profiling.planning.spec import (
@@ -18,6 +19,7 @@ from roofscope.profiling.planning.spec import (
     Workload,
     size_text,
 )
+from roofscope.profiling.providers import Family
 from roofscope.profiling.quantities import LARGEST_AMOUNT
 
 _NAMED = 3  # kernels, in a sentence
@@ -92,13 +94,20 @@ def by_default(kernel: Kernel, implementation: Implementation) -> bool:
     """Whether a plan takes an implementation that nobody named.
 
     It takes only the default one of torch.compile's modes, unless the kernel is there to compare modes: the
-    others compile for seconds to minutes. It leaves out what the spec lists as ``on_request``, and providers
-    that may not be installed, such as other people's libraries, which are not what the user writes either.
+    others compile for seconds to minutes. It leaves out what the spec lists as ``on_request``, other people's
+    libraries, which are not what the user writes, and the library's versions that need an optional package.
     """
-    if not implementation.provider.facts.is_by_default or implementation.stem in kernel.spec.on_request:
+    if not _is_usual(kernel, implementation) or implementation.stem in kernel.spec.on_request:
         return False
     is_mode = implementation.provider is Provider.COMPILE and implementation.variant != "default"
     return kernel.spec.compares_modes or not is_mode
+
+
+def _is_usual(kernel: Kernel, implementation: Implementation) -> bool:
+    """Whether it is taken although its provider is not named: what users write themselves, they can build."""
+    facts = implementation.provider.facts
+    is_own = facts.family is Family.OWN_CODE and not kernel.folder.is_relative_to(LIBRARY)
+    return facts.is_by_default or is_own
 
 
 def plan_jobs(
@@ -132,7 +141,7 @@ def plan_jobs(
             return False
         if wanted_stems:
             return implementation.stem in wanted_stems
-        if not implementation.provider.facts.is_by_default:
+        if not _is_usual(kernel, implementation):
             return implementation.provider in wanted_providers
         return all_modes or by_default(kernel, implementation)
 

@@ -104,7 +104,8 @@ def test_a_version_in_ones_own_folder_is_found_with_its_domain_and_parameters(
     assert [one.name for one in version.parameters] == ["FACTOR"]
     assert [source.name for source in kernel.sources(version)] == ["cute_mine.py"]
     assert kernel.is_unchanged(version)
-    assert not by_default(kernel, version)
+    assert by_default(kernel, version)
+    assert not any(by_default(*shipped) for shipped in SHIPPED)
 
 
 @pytest.mark.usefixtures("played_dsl")
