@@ -19,7 +19,7 @@ from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.build.machine_code import Budget, tool_path
 from roofscope.profiling.worker.build.providers import build, cute
 from roofscope.profiling.worker.candidate.messages import Layout, Target
-from roofscope.profiling.worker.failures import BuildError, Unavailable
+from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 from roofscope.tests.kernels.cases import CATALOG, implementations, name_of
 
 SHIPPED = list(implementations(Provider.CUTE))
@@ -89,7 +89,8 @@ def played_dsl(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, made)
         return made
 
-    dsl = module("cutlass.cute", compile=JitCompiledFunction)
+    runtime = module("cutlass.cute.runtime", from_dlpack=lambda tensor: tensor)
+    dsl = module("cutlass.cute", compile=JitCompiledFunction, runtime=runtime)
     executor = module("cutlass.base_dsl.jit_executor", JitCompiledFunction=JitCompiledFunction)
     base = module("cutlass.base_dsl", jit_executor=executor)
     module("cutlass", cute=dsl, base_dsl=base)
@@ -130,6 +131,16 @@ def test_a_version_in_ones_own_folder_is_examined_without_a_gpu(mine: tuple[Kern
     assert built.info().architecture == HOPPER
     with pytest.raises(AssertionError, match="a GPU that is not here"):
         built.call(torch.ones(5))
+
+
+@pytest.mark.usefixtures("played_dsl")
+def test_what_asks_for_contents_is_not_examined(mine: tuple[Kernel, Implementation]) -> None:
+    kernel, version = mine
+    text = "from cutlass.cute.runtime import from_dlpack\n\n\ndef run(x):\n    return from_dlpack(x)\n"
+    (kernel.folder / "cute_mine.py").write_text(text)
+    target = Target("sm_90", (Layout((5,), "float32"),))
+    with pytest.raises(Refusal, match="hands tensors to from_dlpack, which asks the GPU itself"):
+        build(replace(request_of(kernel, version), target=target))
 
 
 @pytest.mark.usefixtures("played_dsl")

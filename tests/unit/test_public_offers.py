@@ -215,7 +215,7 @@ def test_kernels_without_a_function_that_launches_them_are_said(
         all_offers(source)
 
 
-CUTE = '''
+CUTE = """
 import functools
 import cutlass
 import torch
@@ -240,7 +240,7 @@ def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def plain_add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return x + y
-'''
+"""
 
 
 def test_a_file_in_the_cute_dsl_is_taken_as_it_stands(tmp_path: Path) -> None:

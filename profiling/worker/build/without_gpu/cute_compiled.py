@@ -3,14 +3,17 @@
 So it compiles what it would compile there; what it calls then takes its arguments and launches nothing.
 """
 
+import importlib
 import os
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors
 from roofscope.profiling.worker.build.providers import cute as provider
 from roofscope.profiling.worker.build.without_gpu.stand_in import StandIn
+from roofscope.profiling.worker.failures import Refusal
 
 
 def build(request: BuildRequest) -> Built:
@@ -27,10 +30,25 @@ def build(request: BuildRequest) -> Built:
     return Built(_never_called, lambda: info, built.code)
 
 
-def _without_launches(compiled: Any) -> AbstractContextManager[Any]:
-    if not hasattr(compiled, "run_compiled_program"):
-        return nullcontext()  # its call then fails for want of a driver, and says so
-    return patch.object(compiled, "run_compiled_program", _nothing)
+@contextmanager
+def _without_launches(compiled: Any) -> Generator[None]:
+    """Where the DSL has these names no longer, it says itself that it finds no driver."""
+    runtime = importlib.import_module("cutlass.cute.runtime")
+    with ExitStack() as stack:
+        for owner, name, instead in (
+            (compiled, "run_compiled_program", _nothing),
+            (runtime, "from_dlpack", _no_contents),
+        ):
+            if hasattr(owner, name):
+                stack.enter_context(patch.object(owner, name, instead))
+        yield
+
+
+def _no_contents(*_: object, **__: object) -> Any:
+    raise Refusal(
+        "its run hands tensors to from_dlpack, which asks the GPU itself; with make_ptr of their addresses "
+        "it can be compiled without one."
+    )
 
 
 def _nothing(*_: object) -> None:
