@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 from roofscope.profiling.providers import Provider
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo, BuiltKernel
+from roofscope.profiling.traces.library_names import cute_name
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, FirstCall, run_of
 from roofscope.profiling.worker.build.machine_code import Budget, sass_of
 from roofscope.profiling.worker.build.own_file import module_of
@@ -22,7 +22,6 @@ _ELF = b"\x7fELF"
 ARCHITECTURE, _LINES = "CUTE_DSL_ARCH", "CUTE_DSL_LINEINFO"  # which the DSL reads once, when it is imported
 _SPECIFIC_FROM = (9, 0)  # it compiles for the target `a` from here on
 _MOST_TOLD = 16  # kernels of which facts are kept
-_NAME = re.compile(r"kernel_(?:cutlass_)?(\w+?)_(?:tensor|Tensor|ptr|Ptr|CopyAtom|TiledM)\w*")
 
 
 def build(request: BuildRequest) -> Built:
@@ -120,14 +119,8 @@ def _info(compiled: _Compiled, compile_s: float, architecture: str) -> BuildInfo
 def _code(compiled: _Compiled, budget: Budget) -> Iterator[Code]:
     """Machine code alone: the DSL's PTX is gone once it is assembled."""
     for cubin in compiled.cubins():
-        names = sorted(_short(name) for name in usage_in(cubin))
+        names = sorted(cute_name(name) or name for name in usage_in(cubin))
         yield from sass_of(", ".join(names) or "kernel", cubin, budget)
-
-
-def _short(name: str) -> str:
-    """The name of a kernel as its file has it: the DSL appends the types of its arguments."""
-    found = _NAME.fullmatch(name)
-    return found[1] if found else name
 
 
 def _architecture(device: torch.device) -> str:
