@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes.util import find_library
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +18,7 @@ from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.paths import cache_folder as user_cache_folder
 from roofscope.profiling.planning.catalog import CatalogProblem, scan
+from roofscope.profiling.providers import Provider
 
 Version = tuple[int, int]
 
@@ -69,6 +70,7 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
         check_cuda_cpp(host.package_version("cuda-core"), nvrtc()),
         check_extensions(host.cuda_toolkit(), host.ninja()),
         check_peers({package: host.package_version(package) for package in _PEERS}),
+        *check_optional_providers(host.package_version),
         *check_compilers(host.c_compiler(), host.cxx_compiler(), host.python_header(), has_gpu=has_gpu),
         check_disk(cache_folder or user_cache_folder("ceilings")),
         *check_kernels(scan(kernel_roots).problems),
@@ -227,6 +229,17 @@ def check_peers(versions: Mapping[str, str | None]) -> Check:
         return Check(name, CheckState.OK, ", ".join(here))
     without = f"no {', '.join(absent)}, which only comparisons need: `uv sync --extra peers` brings them"
     return Check(name, CheckState.OK, "; ".join([*([", ".join(here)] if here else []), without]))
+
+
+def check_optional_providers(version: Callable[[str], str | None]) -> Iterator[Check]:
+    """One line for each package that only implementations of one provider need."""
+    for provider in Provider:
+        for package in provider.facts.packages:
+            if package.is_optional:
+                fix = f"`uv sync --extra {package.extra}` adds it"
+                missing = f"not installed, and only `{provider}` implementations need it: {fix}"
+                found = version(package.distribution)
+                yield Check(package.name, CheckState.OK, f"{package.name} {found}" if found else missing)
 
 
 def check_compilers(c: str | None, cxx: str | None, header: Path | None, *, has_gpu: bool) -> Iterator[Check]:

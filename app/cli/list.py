@@ -19,7 +19,8 @@ from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.parameters import value_text
 from roofscope.profiling.planning.plan import by_default
-from roofscope.profiling.planning.spec import Implementation, Provider, size_text
+from roofscope.profiling.planning.spec import Implementation, size_text
+from roofscope.profiling.providers import Family
 
 
 def command(
@@ -74,8 +75,10 @@ def _why_left_out(kernel: Kernel, implementation: Implementation) -> str:
     """Why a plan does not take it unless it is asked for; "" where it does."""
     if by_default(kernel, implementation):
         return ""
-    if implementation.provider is Provider.LIBRARY:
-        return "other people's: only with --provider library or its name"
+    provider = implementation.provider
+    if not provider.facts.is_by_default:
+        whose = "other people's" if provider.facts.family is Family.PEERS else "needs an optional package"
+        return f"{whose}: only with --provider {provider} or its name"
     if implementation.stem in kernel.spec.on_request:
         return "set aside by its spec: only with --all-modes or its name"
     return "a mode of torch.compile: only with --all-modes or its name"

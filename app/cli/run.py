@@ -87,7 +87,7 @@ def command(
         typer.Option(
             parser=one_of(Provider, "provider"),
             metavar="NAME",
-            help="cuda, cuda_ext, triton, eager, compile, library; may be repeated.",
+            help=f"{', '.join(Provider)}; may be repeated.",
         ),
     ] = None,
     implementation: Annotated[

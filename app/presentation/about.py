@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roofscope import __version__
 from roofscope.profiling.devices.host import package_version
+from roofscope.profiling.providers import Provider
 
 SENTENCE = "Roofscope measures CUDA, Triton, eager and compiled versions of a kernel on a measured roofline."
 LICENCE = "MIT licence"
@@ -36,8 +37,11 @@ _PACKAGES = (
     ("Jinja", "jinja2", "BSD-3-Clause", "reports"),
     ("Pygments", "pygments", "BSD-2-Clause", "colours of code"),
     ("PyTorch", "torch", "BSD-3-Clause", "the worker"),
-    ("Triton", "triton", "MIT", "Triton versions"),
-    ("cuda-core", "cuda-core", "Apache-2.0", "CUDA versions"),
+    *(
+        (package.name, package.distribution, package.licence, f"{provider.facts.name} versions")
+        for provider in Provider
+        for package in provider.facts.packages
+    ),
 )
 _SHIPPED = (Used("Lucide icons", "ISC", why="shipped with the program"),)
 

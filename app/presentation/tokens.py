@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.providers import Hue, Marker, Provider
 from roofscope.profiling.roofline.roofline import Source
 
 
@@ -15,17 +15,6 @@ class Scheme(StrEnum):
     LIGHT = "light"
     DARK = "dark"
     CONTRAST = "contrast"
-
-
-class Marker(StrEnum):
-    """Marker shapes; MARKER_CORNERS has their outlines."""
-
-    CIRCLE = "circle"
-    SQUARE = "square"
-    TRIANGLE = "triangle"
-    DIAMOND = "diamond"
-    PLUS = "plus"
-    STAR = "star"
 
 
 class Tone(StrEnum):
@@ -63,7 +52,11 @@ class Theme(Struct, frozen=True):
 
     def provider(self, provider: Provider) -> str:
         """Colour-blind-safe on every theme; a marker shape always goes with it."""
-        return _COLOURS_BY_THEME.get(self.name, PROVIDER_COLOURS)[provider]
+        return self.shade(provider.facts.hue)
+
+    def shade(self, hue: Hue) -> str:
+        """Of this theme, which keeps it apart from every other hue."""
+        return _SHADES_BY_THEME.get(self.name, _SHADES)[hue]
 
     def tone(self, tone: Tone) -> str:
         """The colour of a ceiling's line."""
@@ -74,43 +67,43 @@ class Theme(Struct, frozen=True):
         return {Tone.TARGET: self.accent, Tone.LIT: self.text, Tone.DIM: self.text_muted}[tone]
 
 
-# Least distance under simulated colour blindness 32 (Lab), 23 to the extensions, 17 to the libraries; 3:1 on
-# both surfaces.
-PROVIDER_COLOURS = {
-    Provider.CUDA: "#009E73",
-    Provider.CUDA_EXT: "#78692D",
-    Provider.TRITON: "#785EF0",
-    Provider.EAGER: "#AA4499",
-    Provider.COMPILE: "#FE6100",
-    Provider.LIBRARY: "#7090D8",
+# Least distance under simulated colour blindness 32 (Lab), 23 to olive, 17 to blue; 3:1 on both surfaces.
+_SHADES = {
+    Hue.GREEN: "#009E73",
+    Hue.OLIVE: "#78692D",
+    Hue.VIOLET: "#785EF0",
+    Hue.PURPLE: "#AA4499",
+    Hue.ORANGE: "#FE6100",
+    Hue.BLUE: "#7090D8",
+    Hue.TEAL: "#06403C",
+    Hue.BROWN: "#412803",
 }
 
-# The same hues, lighter: 4:1 on dark, and 21 apart under simulated colour blindness; 4.5:1 on black.
-_DARK_COLOURS = {
-    **PROVIDER_COLOURS,
-    Provider.CUDA_EXT: "#ADA45D",
-    Provider.TRITON: "#8C76FE",
-    Provider.EAGER: "#BB71A5",
-    Provider.LIBRARY: "#BECEEB",
+# The same hues, lighter: 4:1 on dark, and 20 apart under simulated colour blindness; 4.5:1 on black.
+_DARK_SHADES = {
+    **_SHADES,
+    Hue.OLIVE: "#ADA45D",
+    Hue.VIOLET: "#8C76FE",
+    Hue.PURPLE: "#BB71A5",
+    Hue.BLUE: "#BECEEB",
+    Hue.TEAL: "#80FFC4",
+    Hue.BROWN: "#FFBE5E",
 }
-_CONTRAST_COLOURS = {
-    Provider.CUDA: "#00C48F",
-    Provider.CUDA_EXT: "#D6C36A",
-    Provider.TRITON: "#9C84FF",
-    Provider.EAGER: "#DB5FC4",
-    Provider.COMPILE: "#FF7A26",
-    Provider.LIBRARY: "#8CD0FF",
+_CONTRAST_SHADES = {
+    Hue.GREEN: "#00C48F",
+    Hue.OLIVE: "#D6C36A",
+    Hue.VIOLET: "#9C84FF",
+    Hue.PURPLE: "#DB5FC4",
+    Hue.ORANGE: "#FF7A26",
+    Hue.BLUE: "#8CD0FF",
+    Hue.TEAL: "#E0F7F3",
+    Hue.BROWN: "#9B7742",
 }
-_COLOURS_BY_THEME = {"dark": _DARK_COLOURS, "contrast": _CONTRAST_COLOURS}
+_SHADES_BY_THEME = {"dark": _DARK_SHADES, "contrast": _CONTRAST_SHADES}
 
-PROVIDER_MARKERS = {
-    Provider.CUDA: Marker.CIRCLE,
-    Provider.CUDA_EXT: Marker.PLUS,
-    Provider.TRITON: Marker.SQUARE,
-    Provider.EAGER: Marker.TRIANGLE,
-    Provider.COMPILE: Marker.DIAMOND,
-    Provider.LIBRARY: Marker.STAR,
-}
+PROVIDER_COLOURS = {provider: _SHADES[provider.facts.hue] for provider in Provider}
+PROVIDER_MARKERS = {provider: provider.facts.marker for provider in Provider}
+PROVIDER_NAMES = {provider: provider.facts.name for provider in Provider}
 
 # Corners round (0, 0) for a marker of size 1, y downwards; areas are alike. A circle has none.
 MARKER_CORNERS: dict[Marker, tuple[tuple[float, float], ...]] = {
@@ -126,15 +119,11 @@ MARKER_CORNERS: dict[Marker, tuple[tuple[float, float], ...]] = {
         *((0.0, -0.67), (0.2, -0.23), (0.68, -0.17), (0.32, 0.16), (0.42, 0.63)),
         *((0.0, 0.39), (-0.42, 0.63), (-0.32, 0.16), (-0.68, -0.17), (-0.2, -0.23)),
     ),
-}
-
-PROVIDER_NAMES = {
-    Provider.CUDA: "CUDA",
-    Provider.CUDA_EXT: "CUDA extension",
-    Provider.TRITON: "Triton",
-    Provider.EAGER: "Eager",
-    Provider.COMPILE: "torch.compile",
-    Provider.LIBRARY: "Library",
+    Marker.POINTER: ((-0.57, -0.45), (0.57, -0.45), (0.0, 0.6)),
+    Marker.CROSS: (
+        *((0.26, -0.54), (0.54, -0.26), (0.28, 0.0), (0.54, 0.26), (0.26, 0.54), (0.0, 0.28)),
+        *((-0.26, 0.54), (-0.54, 0.26), (-0.28, 0.0), (-0.54, -0.26), (-0.26, -0.54), (0.0, -0.28)),
+    ),
 }
 
 # A ceiling's line tells its provenance: dash and gap in line widths.

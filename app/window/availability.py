@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterable
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.host import package_version
-from roofscope.profiling.planning.plan import EXAMINED_PROVIDERS
-from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.providers import Facts, Family
 from roofscope.profiling.results.outcome import Failed, Outcome, SkipKind, Skipped
-
-_ON_GPU_ONLY = (Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON, Provider.LIBRARY)
 
 
 class Availability:
@@ -29,17 +27,13 @@ class Availability:
             return ""
         if self._version("torch") is None:
             return "PyTorch is not installed here, so nothing can be measured; see Help, Doctor."
-        if is_examined and device.kind is DeviceKind.CPU and implementation.provider in EXAMINED_PROVIDERS:
-            return self._refused.get(_key(device, implementation), "")
-        if is_examined and implementation.provider is Provider.LIBRARY and device.kind is DeviceKind.CPU:
-            return "Library kernels are compiled already, and need an NVIDIA GPU to run."
-        if implementation.provider in _ON_GPU_ONLY and device.kind is DeviceKind.CPU:
-            return (
-                "CUDA, Triton and library kernels need an NVIDIA GPU; "
-                "\u201cGPU code\u201d checks the first two without one."
-            )
-        if implementation.provider is Provider.TRITON and self._version("triton") is None:
-            return "Triton is not installed here; see Help, Doctor."
+        facts = implementation.provider.facts
+        is_on_cpu = device.kind is DeviceKind.CPU
+        if is_on_cpu and facts.needs_gpu and not (is_examined and facts.is_examined):
+            return _why_not_on_cpu(facts, is_examined=is_examined)
+        for package in () if is_on_cpu else facts.packages:
+            if self._version(package.distribution) is None:
+                return f"{package.name} is not installed here; see Help, Doctor."
         return self._refused.get(_key(device, implementation), "")
 
     def forget(self, implementations: Iterable[Implementation]) -> None:
@@ -58,6 +52,13 @@ class Availability:
                 return False
         self._refused[_key(device, implementation)] = message
         return not implementation.values
+
+
+def _why_not_on_cpu(facts: Facts, *, is_examined: bool) -> str:
+    if is_examined and facts.family is Family.PEERS:
+        return f"{facts.language} kernels are compiled already, and need an NVIDIA GPU to run."
+    hint = "; \u201cGPU code\u201d checks them without one" if facts.is_examined else ""
+    return f"{facts.language} kernels need an NVIDIA GPU{hint}."
 
 
 def _key(device: Device, implementation: Implementation) -> tuple[str, str, str]:

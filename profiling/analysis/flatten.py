@@ -7,7 +7,7 @@ import msgspec
 
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.counted_cells import counted_cells
-from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointRecord
+from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.analysis.tuning_record import beside_runner_up, runner_up_verdict
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.spec import size_text
@@ -27,6 +27,7 @@ from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Cells = dict[str, object]
+_IN_COLUMNS = ("torch", "triton", "cuda-core")  # versions that have a column of their own
 
 
 def point_records(session: Session) -> Iterator[PointRecord]:
@@ -316,8 +317,10 @@ def _session_cells(session: Session) -> Cells:
 def _origin_cells(point: Point, session: Session) -> Cells:
     """Where this point was measured: a session may have grown under several drivers and versions."""
     device, environment = session.device_of(point), session.environment_of(point)
-    names = VERSIONED_PACKAGES
+    makers = [package.distribution for package in point.implementation.provider.facts.packages]
+    names = (*_IN_COLUMNS, *makers)
     versions = {name: environment.version(name) if environment else None for name in names}
+    made_by = "; ".join(f"{name} {found}" for name in makers if (found := versions[name]))
     return {
         "environment": point.origin,
         "device": device.name if device else None,
@@ -327,7 +330,8 @@ def _origin_cells(point: Point, session: Session) -> Cells:
         "host": environment.host if environment else None,
         "operating_system": environment.operating_system if environment else None,
         "python_version": environment.python if environment else None,
-        **{f"{name.replace('-', '_')}_version": found for name, found in versions.items()},
+        **{f"{name.replace('-', '_')}_version": versions[name] for name in _IN_COLUMNS},
+        "toolchain": made_by or None,
         "cuda_version": environment.cuda_version if environment else None,
         "measured_by_version": environment.roofscope_version if environment else None,
     }

@@ -7,8 +7,10 @@ so that those of several sessions can be put together. None is what is not known
 from msgspec import Struct
 
 from roofscope.profiling.planning.parameters import Value
+from roofscope.profiling.providers import packages
 
-VERSIONED_PACKAGES = ("torch", "triton", "cuda-core")
+# Which made the machine code of a session's points. Triton comes first: torch.compile compiles into it, too.
+VERSIONED_PACKAGES = tuple(dict.fromkeys(("torch", "triton", *(one.distribution for one in packages()))))
 
 
 class PointRecord(Struct, frozen=True):
@@ -171,4 +173,5 @@ class PointRecord(Struct, frozen=True):
     executed_fp64_flop_count: float | None
     executed_fp16_flop_count: float | None
     achieved_occupancy: float | None  # mean share of the warps that a busy multiprocessor holds: 0 to 1
+    toolchain: str | None  # its provider's packages: "nvidia-cutlass-dsl 4.8.1"; null where it has none
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -17,6 +17,7 @@ import psutil
 from roofscope import __version__
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.devices.environment import Environment, Package
+from roofscope.profiling.providers import packages
 
 CPU_ID = "cpu"
 _SCREENS = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
@@ -28,8 +29,7 @@ _MEMORY_LIMITS = (  # of control groups, version 2 and 1
 )
 _PACKAGES = (
     "torch",
-    "triton",
-    "cuda-core",
+    *(package.distribution for package in packages()),
     "cuda-bindings",
     "nvidia-cuda-nvrtc",
     "nvidia-cublas",

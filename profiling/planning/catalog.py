@@ -21,9 +21,10 @@ from roofscope.profiling.planning.loading import describe_load_error, load_modul
 from roofscope.profiling.planning.one_file.form import FormFault, is_form
 from roofscope.profiling.planning.one_file.parts import Entry, Parts, kernel_name, read_parts
 from roofscope.profiling.planning.parameters import ParameterError, read_parameters
-from roofscope.profiling.planning.source_hash import JUDGE, VARIANT, Hasher
+from roofscope.profiling.planning.source_hash import JUDGE, Hasher
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
 from roofscope.profiling.planning.spec_reader import SpecFault, SpecReader
+from roofscope.profiling.providers import VARIANT, provider_of
 
 __all__ = [
     "Catalog",
@@ -104,7 +105,7 @@ class Kernel(Struct, frozen=True):
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
         if self.form:
             return tuple(self.folder / name for name in self.names[implementation.stem])
-        names = _files_of(implementation.provider, implementation.stem)
+        names = implementation.provider.file_names(implementation.stem)
         return tuple(self.folder / name for name in names)
 
 
@@ -226,7 +227,7 @@ def _load_kernel(
     left_out |= {problem.path: problem for problem in _unpaired(files)}
     for provider, variant in _versions(files):
         stem = f"{provider}_{variant}" if variant else str(provider)
-        names = _files_of(provider, stem)
+        names = provider.file_names(stem)
         contents = [files.contents[name] for name in names]
         digest = hasher.source(provider, stem, contents, helpers)
         try:  # of a pair, the launcher states it
@@ -237,7 +238,7 @@ def _load_kernel(
             left_out[names[-1]] = _left_out(files, names[-1], str(error))
             continue
         implementations.append(Implementation(spec.name, provider, variant, digest, domain, parameters))
-    used = {name for found in implementations for name in _files_of(found.provider, found.stem)}
+    used = {name for found in implementations for name in found.provider.file_names(found.stem)}
     kept = {name: files.contents[name] for name in sorted(used)}
     return Kernel(spec, folder, tuple(implementations), kept, hasher.judge(files), tuple(left_out.values()))
 
@@ -279,7 +280,7 @@ def _versions(files: KernelFiles) -> list[tuple[Provider, str]]:
         stem = Path(name).stem
         if match := VARIANT.fullmatch(stem):
             provider = Provider(match[1])
-            names = _files_of(provider, stem)
+            names = provider.file_names(stem)
             if name == names[0] and all(other in files.contents for other in names):
                 (plain if provider is Provider.EAGER else found).append((provider, match[2]))
     return [*plain, *compiled, *found]
@@ -287,23 +288,13 @@ def _versions(files: KernelFiles) -> list[tuple[Provider, str]]:
 
 def _unpaired(files: KernelFiles) -> Iterable[CatalogProblem]:
     for name in files.contents:
-        launcher = f"{Path(name).stem}.py"
-        if not name.startswith("cuda_") or name.startswith("cuda_ext_") or not name.endswith(".cu"):
+        stem = Path(name).stem
+        provider = provider_of(stem)
+        if provider is None or name not in provider.file_names(stem)[:-1]:
             continue
+        launcher = provider.file_names(stem)[-1]
         if launcher not in files.contents and launcher not in files.faults:
             yield _problem(files.folder / name, f"{name} has no launcher {launcher} beside it.")
-
-
-def _files_of(provider: Provider, stem: str) -> tuple[str, ...]:
-    match provider:
-        case Provider.COMPILE:
-            return ("eager.py",)
-        case Provider.EAGER | Provider.TRITON | Provider.LIBRARY:
-            return (f"{stem}.py",)
-        case Provider.CUDA:
-            return (f"{stem}.cu", f"{stem}.py")
-        case Provider.CUDA_EXT:
-            return (f"{stem}.cu",)
 
 
 def _source(name: str, content: bytes) -> SourceFile:

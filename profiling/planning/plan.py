@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.formula import FormulaError
 from roofscope.profiling.planning.spec import (
@@ -18,10 +19,10 @@ from roofscope.profiling.planning.spec import (
     Workload,
     size_text,
 )
+from roofscope.profiling.providers import Family
 from roofscope.profiling.quantities import LARGEST_AMOUNT
 
 _NAMED = 3  # kernels, in a sentence
-EXAMINED_PROVIDERS = frozenset((Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON))
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
 
 # What a first session measures: a minute on a GPU, and enough to see what the program does.
@@ -58,7 +59,7 @@ class Job(Struct, frozen=True):
 
     def examines(self, implementation: Implementation) -> bool:
         """Whether an implementation is interpreted and compiled in this job, and not timed."""
-        return bool(self.architecture) and implementation.provider in EXAMINED_PROVIDERS
+        return bool(self.architecture) and implementation.provider.facts.is_examined
 
 
 def next_job_number(jobs: Iterable[Job]) -> int:
@@ -93,13 +94,20 @@ def by_default(kernel: Kernel, implementation: Implementation) -> bool:
     """Whether a plan takes an implementation that nobody named.
 
     It takes only the default one of torch.compile's modes, unless the kernel is there to compare modes: the
-    others compile for seconds to minutes. It leaves out what the spec lists as ``on_request``, and other
-    people's libraries, which are not what the user writes and may not be installed.
+    others compile for seconds to minutes. It leaves out what the spec lists as ``on_request``, other people's
+    libraries, which are not what the user writes, and the library's versions that need an optional package.
     """
-    if implementation.provider is Provider.LIBRARY or implementation.stem in kernel.spec.on_request:
+    if not _is_usual(kernel, implementation) or implementation.stem in kernel.spec.on_request:
         return False
     is_mode = implementation.provider is Provider.COMPILE and implementation.variant != "default"
     return kernel.spec.compares_modes or not is_mode
+
+
+def _is_usual(kernel: Kernel, implementation: Implementation) -> bool:
+    """Whether it is taken although its provider is not named: what users write themselves, they can build."""
+    facts = implementation.provider.facts
+    is_own = facts.family is Family.OWN_CODE and not kernel.folder.is_relative_to(LIBRARY)
+    return facts.is_by_default or is_own
 
 
 def plan_jobs(
@@ -120,7 +128,8 @@ def plan_jobs(
     """Make the jobs, kernel by kernel. ``providers`` and ``stems`` narrow the implementations when given.
 
     Without dtypes each kernel takes float32, or the first it knows. ``all_modes`` adds the implementations
-    that a plan leaves out by default, but libraries only where ``providers`` or ``stems`` name them.
+    that a plan leaves out by default, but those of a provider that is not taken by default only where
+    ``providers`` or ``stems`` name them.
 
     Raises PlanError when a size does not fit or is empty, a preset is unknown or nothing is left to run.
     """
@@ -132,8 +141,8 @@ def plan_jobs(
             return False
         if wanted_stems:
             return implementation.stem in wanted_stems
-        if implementation.provider is Provider.LIBRARY:
-            return Provider.LIBRARY in wanted_providers
+        if not _is_usual(kernel, implementation):
+            return implementation.provider in wanted_providers
         return all_modes or by_default(kernel, implementation)
 
     jobs: list[Job] = []

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, read_file, read_folder
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.providers import VARIANT, Family, Provider
 
 SHARED = LIBRARY / "shared"  # what several kernels use
-VARIANT = re.compile(r"(eager|triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
 JUDGE = "reference.py"
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
 _HELPERS = (".py", ".cuh")
@@ -38,7 +37,7 @@ class Hasher:
         digest = hashlib.sha256(stem.encode())
         for content in (*contents, *self._imported(contents)):
             digest.update(content)
-        if provider not in (Provider.EAGER, Provider.COMPILE):
+        if provider.facts.family is not Family.PYTORCH:
             digest.update(helpers)
         return digest.hexdigest()
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from roofscope.profiling.planning.formula import evaluate
 from roofscope.profiling.planning.parameters import Parameter, carried, variation
+from roofscope.profiling.providers import Provider
 from roofscope.profiling.quantities import Amount, Count
 
 
@@ -31,17 +32,6 @@ class Dtype(StrEnum):
     def label(self) -> str:
         """For people: ``fp32``, ``bf16``. Data and options have ``float32``."""
         return f"{'bf' if self is Dtype.BFLOAT16 else 'fp'}{8 * self.itemsize}"
-
-
-class Provider(StrEnum):
-    """What makes the machine code of an implementation."""
-
-    CUDA = "cuda"
-    CUDA_EXT = "cuda_ext"
-    TRITON = "triton"
-    EAGER = "eager"
-    COMPILE = "compile"
-    LIBRARY = "library"  # other people's kernels: Liger-Kernel, cuDNN, FlashAttention through PyTorch
 
 
 # The modes of torch.compile that replay CUDA graphs of their own.
@@ -256,18 +246,6 @@ class Workload(Struct, frozen=True):
 
 
 # The names that the libraries use for themselves; any other is named after its file.
-_LIBRARIES = {
-    "cub": "CUB",
-    "cublaslt": "cuBLASLt",
-    "cudnn": "cuDNN",
-    "efficient": "memory-efficient attention",
-    "fa4": "FlashAttention-4",
-    "flash": "FlashAttention-2",
-    "liger": "Liger-Kernel",
-    "quack": "QuACK",
-}
-
-
 class Implementation(Struct, frozen=True):
     """One way to compute a kernel, such as ``softmax/triton_online``."""
 
@@ -296,24 +274,8 @@ class Implementation(Struct, frozen=True):
     @property
     def label(self) -> str:
         """For people: ``Triton online``, ``torch.compile`` for its default mode, ``Liger-Kernel``."""
-        return f"{self._label} {self.values}" if self.values else self._label
-
-    @property
-    def _label(self) -> str:
-        variant = self.variant.replace("_", " ")
-        match self.provider:
-            case Provider.EAGER:
-                return f"eager {variant}" if variant else "eager PyTorch"
-            case Provider.COMPILE:
-                return "torch.compile" if variant == "default" else f"compile {variant}"
-            case Provider.CUDA_EXT:
-                return f"CUDA extension {variant}"
-            case Provider.TRITON:
-                return f"Triton {variant}"
-            case Provider.CUDA:
-                return f"CUDA {variant}"
-            case Provider.LIBRARY:
-                return _LIBRARIES.get(variant, variant)
+        label = self.provider.label(self.variant)
+        return f"{label} {self.values}" if self.values else label
 
     @property
     def title(self) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.spec import Dtype, size_text
+from roofscope.profiling.providers import provider_of
 
 NAME = "story.toml"
 STEPS = range(2, 6)
@@ -60,7 +61,7 @@ class Exercise(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def stem(self) -> str:
         """What the reader's own implementation is called: ``triton_mine``."""
-        provider = "cuda_ext" if self.start.startswith("cuda_ext") else self.start.partition("_")[0]
+        provider = provider_of(self.start) or self.start.partition("_")[0]
         return f"{provider}_{OWN}"
 
 

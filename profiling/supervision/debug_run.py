@@ -20,6 +20,7 @@ from roofscope.profiling.devices.device_lock import DeviceBusy, lock_device
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.debug_question import DebugMode, question_of
 from roofscope.profiling.planning.spec import Implementation, Provider, Workload
+from roofscope.profiling.providers import Family
 from roofscope.profiling.results.debugging import (
     DebugRecord,
     DebugStage,
@@ -33,7 +34,6 @@ from roofscope.profiling.supervision.sanitizer_log import sanitized
 
 INTERPRET_S, RUN_S, TOOL_S = 120.0, 300.0, 300.0  # deadlines of the stages' children
 TOOLS = (StageName.MEMCHECK, StageName.RACECHECK, StageName.INITCHECK, StageName.SYNCCHECK)
-_DEVICE_CODE = (Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT)
 _MOST_ERRORS = 100
 
 
@@ -72,14 +72,14 @@ class DebugRun:
         return DebugRecord(tuple(self._stages), tuple(self._seen), is_stopped=self._is_stopped())
 
     def _interpret(self) -> None:
-        if self._request.implementation.provider is Provider.TRITON:
+        if self._request.implementation.provider.facts.is_interpreted:
             self._child(DebugMode.INTERPRET, "cpu", StageName.INTERPRETER, INTERPRET_S)
 
     def _run_on_device(self) -> None:
         request = self._request
         is_gpu = request.device.kind is DeviceKind.CUDA
         provider = request.implementation.provider
-        needs_gpu = provider in _DEVICE_CODE and not _is_plain_cpp(request)
+        needs_gpu = provider.facts.family is Family.OWN_CODE and not _is_plain_cpp(request)
         if needs_gpu and not is_gpu:
             text = "Its machine code needs an NVIDIA GPU, and this run is on the CPU."
             self._end(DebugStage(StageName.BUILD, StageEnd.LEFT_OUT, text))

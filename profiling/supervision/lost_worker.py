@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
 from roofscope.profiling.supervision.protocol import Bye, Run, StageStarted, Task
 
@@ -88,7 +88,7 @@ def _failure(run: Run, implementation: Implementation, last: StageStarted | None
 
 def _is_interpreted(run: Run, implementation: Implementation, stage: Stage) -> bool:
     is_examined = bool(run.job.architecture)
-    return is_examined and implementation.provider is Provider.TRITON and stage is Stage.VERIFY
+    return is_examined and implementation.provider.facts.is_interpreted and stage is Stage.VERIFY
 
 
 def _run_of(run: Run, implementations: Sequence[Implementation]) -> Run:

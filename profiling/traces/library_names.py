@@ -3,6 +3,7 @@
 The element types of nvjet (cuBLAS since 12.9) are those of recorded matmuls: `tst` ran bfloat16, `hsh`
 float16 and `qqtst` float8 e4m3 with bfloat16 results. Its tile's depth and number of stages
 follow from the shared memory that its kernels ask for. CUTLASS's names: "Profiler" of its documentation.
+The CuTe DSL appends the types of the arguments to the name that a function has in its file.
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Callable
 _NVJET = re.compile(
     r"nvjet_(?:sm\d+_)?(?P<types>[a-z]+)_(?P<tile>\d+x\d+)_(?P<depth>\d+)x\d+_(?P<cluster>\d+x\d+)_?(?P<rest>\w*)"
 )
+_CUTE = re.compile(r"kernel_cutlass_(?P<name>\w+?)_(?:tensor(?:ptr|\d)|Ptr[a-z]|CopyAtom_|TiledM)\w*")
 _NVJET_TYPES = {"tst": "bf16", "hsh": "fp16", "qqtst": "fp8 e4m3 to bf16"}
 _CUTLASS = re.compile(r"cutlass(?:3x)?_(?:sm)?(?P<chip>\d+)_(?P<unit>\w*?tensorop|simt)_(?P<rest>\w+)")
 _XMMA = re.compile(r"sm\d+_xmma_(?P<what>[a-z]+)_(?P<rest>\w+)")
@@ -154,12 +156,19 @@ def _cudnn(text: str) -> str:
     return f"cuDNN {found['what'].removesuffix('_kernel').removesuffix('Kernel')}" if found else ""
 
 
+def cute_name(text: str) -> str:
+    """The name of a CuTe DSL kernel as its file has it; "" for any other."""
+    found = _CUTE.match(text)
+    return found["name"] if found else ""
+
+
 _RULES: tuple[Callable[[str], str], ...] = (
     _nvjet,
     _sdpa,
     _flash,
     _efficient,
     _cutlass,
+    cute_name,
     _xmma,
     _older,
     _nccl,

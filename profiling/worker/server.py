@@ -229,10 +229,9 @@ class Server:
 
 def _leaves_much(implementation: Implementation) -> bool:
     """In its process: somebody else's package, or the memory of graphs that torch.compile replays."""
-    is_replaying = implementation.variant in REPLAYING_MODES
-    return implementation.provider is Provider.LIBRARY or (
-        implementation.provider is Provider.COMPILE and is_replaying
-    )
+    provider = implementation.provider
+    is_replaying = provider is Provider.COMPILE and implementation.variant in REPLAYING_MODES
+    return provider.facts.imports_long or is_replaying
 
 
 def forget_imports() -> None:

@@ -36,7 +36,7 @@ Call = Callable[..., Tensors]
 
 _allocate = torch.empty  # a test replaces torch's own
 GUARD = 4096  # elements on either side: far enough for a whole block to miss by one
-OURS = list(implementations(Provider.TRITON, Provider.CUDA))
+OURS = list(implementations(Provider.TRITON, Provider.CUDA, Provider.CUTE))
 # Of torch.compile's modes the default one: the others take minutes, and test_compile_gpu has them.
 ALL = [
     pair

@@ -38,6 +38,23 @@ CASES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore")  # the DSL's own
+@pytest.mark.parametrize("columns", [128, 256])
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+def test_every_tile_in_the_cute_dsl_is_right(
+    dtype: Dtype, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cutlass.cute", reason="the CuTe DSL is not installed here")
+    kernel = CATALOG.kernel("matmul")
+    assert kernel is not None
+    module = load_module(kernel.folder / "cute_wgmma.py")
+    monkeypatch.setattr(module, "tile_columns", lambda *_: columns)
+    for sizes in (*SIZES, {"m": 5, "n": 8, "k": 0}, {"m": 129, "n": 2056, "k": 8}):
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        error = relative_error((module.run(*inputs),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), str(sizes)
+
+
 @functools.cache
 def built(name: str, dtype: Dtype) -> tuple[Kernel, Any, Any]:
     kernel = CATALOG.kernel(name)

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from unittest.mock import MagicMock
 
 import pytest
 import torch
 
+import roofscope
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.domain import first_inside, is_inside
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
@@ -20,6 +22,8 @@ from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_mat
 COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt")
 OURS = [*implementations(Provider.TRITON, Provider.CUDA)]
 LIBRARIES = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in COMPARED]
+HAS_CUTE = find_spec("nvidia_cutlass_dsl") is not None
+OURS += implementations(Provider.CUTE) if HAS_CUTE else ()
 # Where a limit may lie: before each of these numbers, at it and after it.
 LIMITS = (
     *(1, 64, 128, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 2**17, 2**18, 2**19, 2**20, 65535 * 32),
@@ -34,10 +38,10 @@ LIGER = ("softmax", "rms_norm", "layer_norm", "fused_add_rms_norm", "swiglu", "c
 def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries that take anything, and a Hopper: what is refused is refused for its sizes."""
     ligers = (f"liger_kernel{name}" for name in ("", ".ops", *(f".ops.{name}" for name in LIGER)))
-    for name in (*ligers, *CUTE, *(f"quack{name}" for name in QUACK), "cuda.compute"):
+    for name in (*ligers, *(() if HAS_CUTE else CUTE), *(f"quack{name}" for name in QUACK), "cuda.compute"):
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
-    for module in (gluon_attention, wgmma_attention, wgmma_matmul):
+    for module in (roofscope, gluon_attention, wgmma_attention, wgmma_matmul):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 

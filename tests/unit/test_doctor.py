@@ -190,3 +190,11 @@ def test_kernels() -> None:
     assert well.state is CheckState.OK
     (bad,) = doctor.check_kernels([CatalogProblem("kernels/mine", "mine/spec.py cannot be used.")])
     assert_bad(bad, CheckState.WARNING, "mine/spec.py", "kernels/mine")
+
+
+def test_an_optional_package_is_no_fault_where_it_is_missing() -> None:
+    (missing,) = doctor.check_optional_providers(lambda _: None)
+    assert missing.state is CheckState.OK
+    assert "only `cute` implementations need it: `uv sync --extra cute` adds it" in missing.finding
+    (found,) = doctor.check_optional_providers(lambda name: "4.8.1" if name == "nvidia-cutlass-dsl" else None)
+    assert found.finding == "CuTe DSL 4.8.1"

@@ -213,3 +213,40 @@ def test_kernels_without_a_function_that_launches_them_are_said(
     source.write_text(text)
     with pytest.raises(FormFault, match=f"kernels of {language}, and no function that takes torch tensors"):
         all_offers(source)
+
+
+CUTE = """
+import functools
+import cutlass
+import torch
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def add_kernel(x: cute.Tensor, y: cute.Tensor, z: cute.Tensor):
+    block, thread = cute.arch.block_idx()[0], cute.arch.thread_idx()[0]
+    at = block * 256 + thread
+    if at < cute.size(x):
+        z[at] = x[at] + y[at]
+
+@cute.jit
+def launch(x: cute.Tensor, y: cute.Tensor, z: cute.Tensor):
+    add_kernel(x, y, z).launch(grid=(cute.ceil_div(cute.size(x), 256), 1, 1), block=(256, 1, 1))
+
+def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    z = torch.empty_like(x)
+    launch(from_dlpack(x), from_dlpack(y), from_dlpack(z))
+    return z
+
+def plain_add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x + y
+"""
+
+
+def test_a_file_in_the_cute_dsl_is_taken_as_it_stands(tmp_path: Path) -> None:
+    source = tmp_path / "add.py"
+    source.write_text(CUTE)
+    (offer,) = chosen_offers(source, ())
+    assert (offer.name, offer.kind) == ("add", Kind.CUTE)
+    drafted = draft(Asked(source, (), "x + y", ("x=1000", "y=1000")))
+    assert drafted.form.inputs == {"x": "n", "y": "n"}

@@ -158,3 +158,15 @@ def test_trace_open_prints_short_names_and_full_ones_on_demand() -> None:
     document = CliRunner().invoke(cli, ["trace", "open", path, "--json"]).stdout
     assert '"short_name": "elementwise gelu backward bf16"' in document
     assert "at::native::GeluBackwardCUDAKernelImpl" in document
+
+
+@pytest.mark.parametrize(
+    ("full", "short"),
+    [
+        ("kernel_cutlass__add_tensorptrbf16gmemalign16o8i6418_tensorptrbf16gmemalign16o8i6418__8_0", "_add"),
+        ("kernel_cutlass__multiply_CopyAtom_ThrID10_TVLayoutSrc1819201_tensor00odiv81110_0", "_multiply"),
+        ("kernel_cutlass_my_tensor_add_tensorptrf32gmemalign16o4i6414__4_0", "my_tensor_add"),
+    ],
+)
+def test_kernels_of_the_cute_dsl_have_the_names_of_their_file(full: str, short: str) -> None:
+    assert short_name(full) == short

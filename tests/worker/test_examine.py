@@ -179,6 +179,14 @@ def test_what_differentiates_is_refused_where_torch_would_end_the_process(
             differentiate(x)
 
 
+def test_a_copy_into_one_piece_asks_for_no_device() -> None:
+    with StandIn("sm_90").here():
+        part = torch.empty(64, 72, device=DEVICE)[:, :70]
+        assert not part.is_contiguous()
+        copy = part.contiguous()
+        assert (copy.shape, copy.is_contiguous(), copy.device) == ((64, 70), True, DEVICE)
+
+
 def test_an_access_far_outside_is_told_with_what_names_its_line(tmp_path: Path) -> None:
     pytest.importorskip("triton")
     keep_ceilings(tmp_path / "cache")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.kernel_files import read_folder
-from roofscope.profiling.planning.source_hash import VARIANT
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.planning.story import OWN, Story
+from roofscope.profiling.providers import VARIANT
 
 _ALWAYS = ("spec.py", "reference.py", "eager.py")
 

@@ -5,6 +5,7 @@ from msgspec import Struct
 from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.planning.story import OWN, Story
+from roofscope.profiling.providers import provider_of
 
 FOLDER = "my-kernels"
 
@@ -46,16 +47,21 @@ def commands(story: Story) -> Commands:
 def stem_without_gpu(story: Story) -> str:
     """The version that is edited where there is no GPU: Triton's runs in its interpreter, CUDA's nowhere."""
     own = story.exercise.stem
-    return own if own.startswith(Provider.TRITON) else f"{Provider.EAGER}_{OWN}"
+    return own if _is_interpreted(own) else f"{Provider.EAGER}_{OWN}"
 
 
 def own_version(story: Story) -> str:
     stem = stem_without_gpu(story)
-    return f"--implementation {stem}" + (" --interpret" if stem.startswith(Provider.TRITON) else "")
+    return f"--implementation {stem}" + (" --interpret" if _is_interpreted(stem) else "")
+
+
+def _is_interpreted(stem: str) -> bool:
+    provider = provider_of(stem)
+    return provider is not None and provider.facts.is_interpreted
 
 
 def _examined(story: Story) -> str:
-    stems = [stem for stem in story.stems if stem.startswith((Provider.TRITON, Provider.CUDA))]
+    stems = [stem for stem in story.stems if (one := provider_of(stem)) and one.facts.is_examined]
     chosen = " ".join(f"--implementation {stem}" for stem in dict.fromkeys(stems))
     rest = f"--dtype {story.dtype.label} --preset small --out {story.kernel}{SUFFIX}"
     return f"roofscope run {story.kernel} --interpret {chosen} {rest}"

@@ -1,7 +1,6 @@
 """The code that compilers made of a point, as texts to show."""
 
 from roofscope.app.presentation.source.texts import Language, SourceText, shown_text
-from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.generated import Code, CodeInfo, CodeKind
 from roofscope.profiling.results.session import Point, Session
 
@@ -21,7 +20,6 @@ _LANGUAGES = {
     CodeKind.PTX: Language.PTX,
     CodeKind.SASS: Language.SASS,
 }
-_UNCOMPILED = frozenset({Provider.EAGER, Provider.LIBRARY})
 HOW_TO_KEEP = "Measure it again with `roofscope run --keep-code`, or with Keep generated code ticked."
 
 
@@ -40,7 +38,7 @@ def code_of(session: Session, point: Point) -> CodeInfo | None:
 def why_no_code(point: Point, kind: CodeKind | None = None) -> str:
     """Why there is no such code to show."""
     title = point.implementation.title
-    if point.implementation.provider in _UNCOMPILED:
+    if not point.implementation.provider.facts.gives_code:
         return f"No compiler makes code of {title}: it calls kernels that are compiled already."
     if kind is None and point.job.keeps_code:
         return f"The compiler of {title} gave no code."

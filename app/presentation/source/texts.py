@@ -5,7 +5,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.plain_text import one_line, visible
-from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session
 
 MOST_CHARACTERS = 4 << 20  # of a text that is shown; a session may hold more of a hostile file
@@ -76,13 +75,4 @@ def why_no_files(session: Session, point: Point) -> str:
 
 def file_names(point: Point) -> tuple[str, ...]:
     """What the files of an implementation are called in its kernel's folder."""
-    stem = point.implementation.stem
-    match point.implementation.provider:
-        case Provider.CUDA:
-            return f"{stem}.cu", f"{stem}.py"
-        case Provider.CUDA_EXT:
-            return (f"{stem}.cu",)
-        case Provider.COMPILE:
-            return ("eager.py",)
-        case _:
-            return (f"{stem}.py",)
+    return point.implementation.provider.file_names(point.implementation.stem)

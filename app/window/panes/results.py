@@ -38,9 +38,9 @@ _MOST_WITH_WORD = 22  # pixels of a line
 _MOST_FITTED = 75  # rows that are made for the widths of columns, a fiftieth of a second
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
-_BASELINES = (
-    *(Provider.EAGER, Provider.COMPILE, Provider.LIBRARY),
-    *(Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT),
+# First whom one compares with most often.
+_BASELINES = tuple(
+    dict.fromkeys((Provider.EAGER, Provider.COMPILE, Provider.LIBRARY, Provider.TRITON, *Provider))
 )
 
 

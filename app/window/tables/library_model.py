@@ -9,7 +9,7 @@ from roofscope.app.presentation.search_text import implementation_text, is_found
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import by_default, tour
-from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Implementation
 
 Index = QModelIndex | QPersistentModelIndex
 Reasons = Callable[[Implementation], str]  # why an implementation cannot run; "" when it can
@@ -268,7 +268,7 @@ class LibraryModel(QAbstractItemModel):
                 takes = f"; takes only {implementation.domain}" if implementation.domain else ""
                 declares = "; ".join(one.choices_text for one in implementation.parameters)
                 sets = f"\nParameters: {declares}" if declares else ""
-                what = f"{implementation.key}: {_MEANING[implementation.provider]}{takes}{sets}"
+                what = f"{implementation.key}: {implementation.provider.facts.meaning}{takes}{sets}"
                 return tip_text(reason or what)
             case Qt.ItemDataRole.CheckStateRole:
                 ticked = self._is_ticked(kernel, implementation) and not reason
@@ -283,16 +283,6 @@ class LibraryModel(QAbstractItemModel):
                 return implementation.provider
             case _:
                 return None
-
-
-_MEANING = {
-    Provider.CUDA: "CUDA C++, compiled by NVRTC",
-    Provider.CUDA_EXT: "a CUDA C++ extension of PyTorch, built by nvcc",
-    Provider.TRITON: "a Triton kernel",
-    Provider.EAGER: "plain PyTorch, one operator after the other",
-    Provider.COMPILE: "the eager version under torch.compile",
-    Provider.LIBRARY: "somebody else's kernel, to compare ours with",
-}
 
 
 def _always_runs(_: Implementation) -> str:

@@ -7,9 +7,10 @@ from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QPixmap, QPolyg
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QStyleOptionViewItem
 
-from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
+from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.providers import Marker
 
 _FOLDER = ASSETS / "icons"
 _SIZES = (16, 20, 32, 40)
@@ -69,7 +70,7 @@ def provider_icon(provider: Provider, theme: Theme) -> QIcon:
             painter.drawPolygon(QPolygonF([QPointF(24, 9), QPointF(39, 37), QPointF(9, 37)]))
         case Marker.DIAMOND:
             painter.drawPolygon(QPolygonF([QPointF(24, 7), QPointF(39, 24), QPointF(24, 41), QPointF(9, 24)]))
-        case Marker.PLUS | Marker.STAR as marker:
+        case marker:
             corners = MARKER_CORNERS[marker]
             painter.drawPolygon(QPolygonF([QPointF(24 + 25 * x, 24 + 25 * y) for x, y in corners]))
     painter.end()

@@ -10,6 +10,7 @@ class Kind(StrEnum):
     """How a function is called, and so by which provider."""
 
     TRITON = "triton"  # a Python function that launches @triton.jit kernels
+    CUTE = "cute"  # a Python function that calls @cute.jit functions
     PYTHON = "python"  # any other Python function
     BARE = "bare"  # a __global__ kernel, whose launch must be known
     EXTENSION = "extension"  # a C++ function that takes tensors
@@ -18,7 +19,7 @@ class Kind(StrEnum):
 
     @property
     def is_python(self) -> bool:
-        return self in (Kind.TRITON, Kind.PYTHON, Kind.INLINE)
+        return self in (Kind.TRITON, Kind.CUTE, Kind.PYTHON, Kind.INLINE)
 
 
 class Parameter(Struct, frozen=True):
@@ -85,7 +86,7 @@ def _is_tensor(offer: Offer, parameter: Parameter) -> bool:
             return parameter.is_pointer
         case Kind.EXTENSION:
             return parameter.is_tensor
-        case Kind.TRITON | Kind.PYTHON | Kind.INLINE:
+        case Kind.TRITON | Kind.CUTE | Kind.PYTHON | Kind.INLINE:
             if parameter.default:
                 return False
             if parameter.type:

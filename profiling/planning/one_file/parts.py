@@ -48,6 +48,7 @@ TOLERANCES = {Dtype.FLOAT32: 2e-5, Dtype.FLOAT16: 2e-3, Dtype.BFLOAT16: 1.6e-2}
 REFERENCE = "reference"  # in the place of a stem
 _PROVIDERS = {
     Kind.TRITON: Provider.TRITON,
+    Kind.CUTE: Provider.CUTE,
     Kind.PYTHON: Provider.EAGER,
     Kind.BARE: Provider.CUDA,
     Kind.EXTENSION: Provider.CUDA_EXT,

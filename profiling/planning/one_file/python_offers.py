@@ -35,14 +35,18 @@ def python_offers(source: str) -> tuple[Offer, ...]:
     """Raises SyntaxError."""
     tree = ast.parse(source)
     uses = {name: used_names([node]) for node in tree.body for name in bound_names(node)}
-    kernels = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _is_kernel(node)}
-    inline = {name for node in tree.body if _compiles_cuda(node) for name in bound_names(node)}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    made_by = {
+        Kind.TRITON: {node.name for node in functions if _is_kernel(node)},
+        Kind.CUTE: {node.name for node in functions if _is_cute(node)},
+        Kind.INLINE: {name for node in tree.body if _compiles_cuda(node) for name in bound_names(node)},
+    }
     found: list[Offer] = []
     for one in _functions(tree):
         if not one.parameters:
             continue
         reached = {one.name.partition(".")[0]} | _reached(one.name, uses)
-        kind = Kind.TRITON if reached & kernels else Kind.INLINE if reached & inline else Kind.PYTHON
+        kind = next((kind for kind, names in made_by.items() if reached & names), Kind.PYTHON)
         found.append(
             Offer(
                 one.name,
@@ -74,7 +78,7 @@ def _without_helpers(found: list[Offer], uses: dict[str, set[str]]) -> tuple[Off
         if one is not other and one.head in _reached(other.name, uses)
     }
     plain = [offer for offer in plain if offer.name not in aside]
-    if any(one.kind in (Kind.TRITON, Kind.INLINE) for one in plain):
+    if any(one.kind is not Kind.PYTHON for one in plain):
         aside |= {one.name for one in plain if one.kind is Kind.PYTHON}
     backward = {one.name for one in plain if _BACKWARD.search(one.name)}
     if any(one.name not in aside | backward for one in plain):
@@ -171,6 +175,11 @@ def _is_kernel(function: ast.FunctionDef) -> bool:
     return any(
         _last(one) in _JIT and not ast.unparse(one).startswith(_OTHER_JIT) for one in function.decorator_list
     )
+
+
+def _is_cute(function: ast.FunctionDef) -> bool:
+    decorators = (ast.unparse(one) for one in function.decorator_list)
+    return any(one.startswith(("cute.jit", "cute.kernel")) for one in decorators)
 
 
 def _decorated(function: ast.FunctionDef, names: Iterable[str]) -> bool:

@@ -20,6 +20,7 @@ from functools import partial
 
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.process_tree import children_of, end_descendants, send
+from roofscope.profiling.providers import Provider
 from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers, without_cuda
 from roofscope.profiling.worker.process_control import adopt_orphans, die_with, give_up_tracing
 
@@ -231,11 +232,13 @@ def _keep_only(descriptor: int) -> None:
 
 def _import_providers() -> None:
     """What candidates' processes need, so that each finds it imported."""
+    from roofscope.profiling.worker.build.providers import builder_of
     from roofscope.profiling.worker.gc_policy import freeze_imports
 
-    for name in ("eager", "library", "cuda", "triton"):
-        with without_cuda(), suppress(Exception):  # what is missing here is reported when it is asked for
-            __import__(f"roofscope.profiling.worker.build.providers.{name}")
+    for provider in Provider:
+        if provider.facts.is_imported_ahead:
+            with without_cuda(), suppress(Exception):  # what is missing here is reported when it is asked for
+                builder_of(provider)
     import roofscope.profiling.worker.candidate.host  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     freeze_imports()

@@ -55,9 +55,6 @@ _OF_PACE = 20.0  # times as long as what was timed last
 _SETTLED_CALLS = 4  # at least are timed together when an implementation is settled
 # A GPU of ten years ago, or one core: what is assumed where no data sheet says more.
 _LEAST_BYTE_PER_S, _LEAST_FLOP_PER_S = 10e9, 10e9
-_COMPILES_WHEN_BUILT = frozenset((Provider.CUDA, Provider.CUDA_EXT, Provider.COMPILE))
-# Their calls compile or tune; the others' machine code is there once they are built.
-_COMPILES_AT_CALL = frozenset((Provider.TRITON, Provider.COMPILE, Provider.LIBRARY))
 
 
 class Deadline(Struct, frozen=True):
@@ -167,9 +164,9 @@ class Deadlines:
         else:
             self._interpreted.discard(request.number)
         self._providers[request.number] = provider
-        if provider in _COMPILES_WHEN_BUILT:
+        if provider.facts.compiles_when_built:
             return Deadline(COMPILE_S)
-        return Deadline(_IMPORT_LIBRARY_S if provider is Provider.LIBRARY else _IMPORT_S)
+        return Deadline(_IMPORT_LIBRARY_S if provider.facts.imports_long else _IMPORT_S)
 
     def _of_call(self, number: int) -> Deadline:
         if number in self._interpreted:
@@ -179,7 +176,9 @@ class Deadlines:
         return Deadline(self._call_s if number in self._called else max(self._call_s, _FIRST_CALL_S))
 
     def _compiles_at_call(self, number: int) -> bool:
-        return self._providers.get(number) in _COMPILES_AT_CALL
+        """Whether its calls compile or tune; the others' machine code is there once they are built."""
+        provider = self._providers.get(number)
+        return provider is not None and provider.facts.compiles_at_call
 
     def _many(self, number: int, least_s: float, count: int = 1) -> Deadline:
         """Calls as many as were seen together, ``count`` times."""

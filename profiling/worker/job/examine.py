@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import Implementation, Provider, Workload
+from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo, Examined, SkipKind, Skipped, Stage, Verification
 from roofscope.profiling.worker.build.contract import Call
@@ -79,7 +79,7 @@ class Examiner:
         """Raises CandidateFailed with an outcome, WrongResult, and what a lost process raises."""
         self._begin(Stage.BUILD, implementation, f"compiling for {self._job.architecture}")
         build, codes, missing = self._compiled(implementation)
-        if implementation.provider is not Provider.TRITON:
+        if not implementation.provider.facts.is_interpreted:
             return ExaminedCode(Examined(build=build, missing=missing), codes)
         sizes = sizes_to_interpret(self._kernel.spec, self._job.workload, implementation.domain)
         self._begin(Stage.VERIFY, implementation, "interpreting")
@@ -97,14 +97,14 @@ class Examiner:
         self._waiting.begin(stage, implementation, detail)
 
     def _compiled(self, implementation: Implementation) -> tuple[BuildInfo | None, tuple[Code, ...], str]:
-        """What the compiler says and made; or why a Triton version, which is interpreted too, has neither."""
+        """What the compiler says and made; or why a version that is interpreted too has neither."""
         target = Target(self._job.architecture, self._maker.layouts(self._job.workload.sizes))
         with self._linked(implementation, partial(self._connect, Compiler.of([implementation]))) as link:
             try:
                 link.ask(self._request(implementation, target), Done)
             except CandidateFailed as error:
                 outcome = error.outcome
-                if isinstance(outcome, Skipped) and implementation.provider is Provider.TRITON:
+                if isinstance(outcome, Skipped) and implementation.provider.facts.is_interpreted:
                     if outcome.kind is SkipKind.UNAVAILABLE:
                         raise
                     return None, (), f"Not compiled for {target.architecture}: {outcome.message}"

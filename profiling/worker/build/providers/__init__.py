@@ -1,49 +1,55 @@
-"""Each provider is one module that turns an implementation's files into a callable."""
+"""Each provider is one module of its name, which turns an implementation's files into a callable."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol, cast
 
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.providers import Provider
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.candidate.messages import Target
 from roofscope.profiling.worker.failures import Unavailable
 
+_PLAIN_CPP = (".cpp", ".cc")  # which run anywhere
+_WITHOUT_GPU = "roofscope.profiling.worker.build.without_gpu"
+
+
+class Builder(Protocol):
+    """What a provider's module has."""
+
+    def build(self, request: BuildRequest) -> Built:
+        """Raises Refusal or BuildError."""
+        ...
+
+
+def builder_of(provider: Provider) -> Builder:
+    """A provider's module. Raises Unavailable without the packages that it needs.
+
+    Imported on use: a machine without triton or cuda.core still runs the other providers.
+    """
+    return _builder(f"{__name__}.{provider}")
+
+
+def _builder(module: str) -> Builder:
+    return cast(Builder, import_module(module))
+
 
 def build(request: BuildRequest) -> Built:
     """Build by the implementation's provider. Raises Refusal or BuildError."""
-    # Imported on use: a machine without triton or cuda.core still runs the other providers.
     if request.target:
         return _build_without_gpu(request, request.target)
-    match request.implementation.provider:
-        case Provider.EAGER:
-            from roofscope.profiling.worker.build.providers import eager as provider
-        case Provider.COMPILE:
-            from roofscope.profiling.worker.build.providers import compile as provider
-        case Provider.TRITON:
-            _require_gpu(request, "Triton")
-            from roofscope.profiling.worker.build.providers import triton as provider
-        case Provider.CUDA:
-            _require_gpu(request, "CUDA C++")
-            from roofscope.profiling.worker.build.providers import cuda as provider
-        case Provider.CUDA_EXT:
-            if not (
-                request.entry and Path(request.entry.file).suffix in (".cpp", ".cc")
-            ):  # which run anywhere
-                _require_gpu(request, "CUDA C++")
-            from roofscope.profiling.worker.build.providers import cuda_ext as provider
-        case Provider.LIBRARY:
-            _require_gpu(request, "Library")
-            from roofscope.profiling.worker.build.providers import library as provider
-    return provider.build(request)
+    provider = request.implementation.provider
+    if provider.facts.needs_gpu and not _is_plain_cpp(request):
+        _require_gpu(request, provider.facts.language)
+    return builder_of(provider).build(request)
+
+
+def _is_plain_cpp(request: BuildRequest) -> bool:
+    return request.entry is not None and Path(request.entry.file).suffix in _PLAIN_CPP
 
 
 def _build_without_gpu(request: BuildRequest, target: Target) -> Built:
-    if target.interprets:
-        from roofscope.profiling.worker.build.without_gpu import interpreted as maker
-    elif request.implementation.provider is Provider.TRITON:
-        from roofscope.profiling.worker.build.without_gpu import triton_compiled as maker
-    else:
-        from roofscope.profiling.worker.build.without_gpu import cuda_compiled as maker
-    return maker.build(request)
+    name = "interpreted" if target.interprets else f"{request.implementation.provider}_compiled"
+    return _builder(f"{_WITHOUT_GPU}.{name}").build(request)
 
 
 def _require_gpu(request: BuildRequest, language: str) -> None:

@@ -1,4 +1,4 @@
-"""CUDA C++ for an architecture without a GPU: compiled by NVRTC, or by nvcc, and not run.
+"""CUDA C++ for an architecture without a GPU: compiled by NVRTC, and not run.
 
 The launcher is called on tensors without contents, so that its grids, blocks and shared memory are known.
 """
@@ -14,9 +14,7 @@ from unittest.mock import patch
 
 import torch
 
-from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.planning.catalog import load_module
-from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo, BuiltKernel, Launch
 from roofscope.profiling.worker.build import tensor_map
@@ -28,8 +26,8 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
-from roofscope.profiling.worker.build.machine_code import Budget, code_of_library, sass_of
-from roofscope.profiling.worker.build.without_gpu.resource_usage import Usage, usage_in, usage_of
+from roofscope.profiling.worker.build.machine_code import Budget, sass_of
+from roofscope.profiling.worker.build.without_gpu.resource_usage import Usage, usage_in
 from roofscope.profiling.worker.build.without_gpu.stand_in import DEVICE, StandIn
 from roofscope.profiling.worker.failures import Refusal
 
@@ -78,8 +76,6 @@ class NotedProgram:
 
 def build(request: BuildRequest) -> Built:
     """Compile now. Raises Refusal where the launcher needs a newer device, and BuildError."""
-    if request.implementation.provider is Provider.CUDA_EXT:
-        return _build_extension(request)
     from roofscope.profiling.worker.build.providers import cuda as provider
 
     assert request.target is not None
@@ -95,15 +91,15 @@ def build(request: BuildRequest) -> Built:
     with gpu.here(), patch.object(tensor_map, "_encoded", _no_map):
         run(program, *gpu.tensors(request.target.layouts))
     symbols = {str(name): _text(symbol) for name, symbol in _symbols(module).items()}
-    kernels = _kernels(usage_in(cubin), program.launched, symbols)
-    info = _info(kernels, compile_s, architecture, double_instructions(ptx) if ptx else None)
+    kernels = kernels_of(usage_in(cubin), program.launched, symbols)
+    info = info_of(kernels, compile_s, architecture, double_instructions(ptx) if ptx else None)
 
     def code(budget: Budget) -> Iterator[Code]:
         if ptx:
             yield Code(CodeKind.PTX, source.stem, ptx)
         yield from sass_of(source.stem, cubin, budget)
 
-    return Built(_never_called, lambda: info, code)
+    return Built(never_called, lambda: info, code)
 
 
 def _source(request: BuildRequest, gpu: StandIn) -> tuple[Path, Callable[..., Any], list[str]]:
@@ -123,26 +119,7 @@ def _source(request: BuildRequest, gpu: StandIn) -> tuple[Path, Callable[..., An
     return request.folder / f"{stem}.cu", run, []
 
 
-def _build_extension(request: BuildRequest) -> Built:
-    """By nvcc. What its host function launches, and how, is its own."""
-    from roofscope.profiling.worker.build.extension_unit import as_called
-    from roofscope.profiling.worker.build.providers import cuda_ext as provider
-
-    assert request.target is not None
-    entry = request.entry
-    capability = StandIn(request.target.architecture).capability
-    source = Path(entry.file) if entry else request.folder / f"{request.implementation.stem}.cu"
-    cache = cache_folder("extensions")
-    offer = as_called(entry.offer, entry.call) if entry and entry.offer else None
-    started = time.perf_counter()
-    provider.build_extension(source, capability, cache, offer)
-    compile_s = time.perf_counter() - started
-    library = provider.library_of(source, capability, cache, offer)
-    info = _info(_kernels(usage_of(library), {}, {}), compile_s, request.target.architecture, None)
-    return Built(_never_called, lambda: info, lambda budget: code_of_library(source.name, library, budget))
-
-
-def _kernels(usages: dict[str, Usage], launched: Launched, symbols: dict[str, str]) -> list[BuiltKernel]:
+def kernels_of(usages: dict[str, Usage], launched: Launched, symbols: dict[str, str]) -> list[BuiltKernel]:
     """Those launched, or all that were compiled where none is known to be."""
     if not launched:
         return [_built(_plain(name), usage, None) for name, usage in list(usages.items())[:_MOST_TOLD]]
@@ -169,7 +146,9 @@ def _built(name: str, usage: Usage | None, launch: Launch | None) -> BuiltKernel
     return BuiltKernel(name, usage.registers, usage.local_bytes, usage.shared_bytes, launch=launch)
 
 
-def _info(kernels: list[BuiltKernel], compile_s: float, architecture: str, doubles: int | None) -> BuildInfo:
+def info_of(
+    kernels: list[BuiltKernel], compile_s: float, architecture: str, doubles: int | None
+) -> BuildInfo:
     """With the figures of the heaviest."""
     return BuildInfo(
         compile_s=compile_s,
@@ -209,5 +188,5 @@ def _three(extent: Any) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _never_called(*_: torch.Tensor) -> Tensors:
+def never_called(*_: torch.Tensor) -> Tensors:
     raise AssertionError("It was compiled for a GPU that is not here, and cannot be called.")

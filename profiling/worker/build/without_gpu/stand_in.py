@@ -104,6 +104,10 @@ class _NoContents(TorchFunctionMode):
             raise Refusal("it differentiates, for which PyTorch needs the GPU itself.")
         if func is torch.Tensor.__getitem__ and args[0].device.type == "cuda" and not _has_tensors(args[1]):
             return _part(args[0], args[1])
+        if func is torch.Tensor.contiguous and args[0].device.type == "cuda" and not args[0].is_contiguous():
+            return torch.empty(
+                args[0].shape, dtype=args[0].dtype, device=args[0].device
+            )  # a copy is a launch
         return func(*args, **kwargs)
 
 
