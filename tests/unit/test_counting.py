@@ -321,6 +321,10 @@ def test_names_of_marks_keep_off_markers_and_texts() -> None:
     covered = levels_at(marks, taken=(free.boxes[0],))
     assert covered
     assert not covered.boxes[0].meets(free.boxes[0])
+    assert not free.leaders, "it stands beside its line"
+    [(x, end)] = covered.leaders
+    assert x == pytest.approx(covered.boxes[0].left + covered.boxes[0].width / 2)
+    assert end in (covered.boxes[0].top, covered.boxes[0].top + covered.boxes[0].height)
 
 
 def test_what_was_counted_is_printed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

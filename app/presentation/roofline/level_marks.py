@@ -19,6 +19,7 @@ from roofscope.profiling.results.session import Session
 SIZE = 3.0  # pixels from the middle of a mark to its corners
 _GAP = 6.0  # pixels from a marker to a name
 _ROWS = 3  # of text, below the line and above it
+GROUND = 0.8  # opacity beneath a name, which may stand on markers and roofs
 _COVERED = 100  # times as bad as a marker beneath: another text
 
 
@@ -38,6 +39,15 @@ class PlacedLevels(NamedTuple):
     marks: tuple[float, ...]
     names: tuple[Text, ...]
     boxes: tuple[Box, ...]  # of the names
+
+    @property
+    def leaders(self) -> tuple[tuple[float, float], ...]:
+        """From the line down or up to a name that does not stand beside it: x, and y of the name's edge."""
+        return tuple(
+            (box.left + box.width / 2, box.top if box.top > self.y else box.top + box.height)
+            for box in self.boxes
+            if box.top > self.y or box.top + box.height < self.y
+        )
 
 
 def level_marks(session: Session, placed: ChartPoint | None) -> tuple[LevelMark, ...]:

@@ -205,7 +205,16 @@ def _levels(placed: PlacedLevels, theme: Theme) -> list[str]:
         f'fill="{theme.accent}"/>'
         for x in placed.marks
     ]
-    return [line, *marks, *(svg_placed(name, theme.text) for name in placed.names)]
+    leaders = [
+        f'<path d="M{x:.1f} {y:.1f}V{end:.1f}" stroke="{theme.axis}" stroke-width="0.7"/>'
+        for x, end in placed.leaders
+    ]
+    grounds = [
+        f'<rect {svg_rect(box)} rx="3" fill="{theme.surface}" fill-opacity="{level_marks.GROUND}"/>'
+        for box in placed.boxes
+    ]
+    names = [svg_placed(name, theme.text) for name in placed.names]
+    return [*leaders, line, *marks, *grounds, *names]
 
 
 def _label(label: PointLabel, view: View, theme: Theme) -> str:

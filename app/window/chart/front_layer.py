@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from roofscope.app.presentation.roofline.caption import NO_CEILINGS_TEXT, empty_text, target_text
 from roofscope.app.presentation.roofline.geometry import Box, View
 from roofscope.app.presentation.roofline.layout import ChartLayout
-from roofscope.app.presentation.roofline.level_marks import SIZE, PlacedLevels
+from roofscope.app.presentation.roofline.level_marks import GROUND, SIZE, PlacedLevels
 from roofscope.app.presentation.roofline.point_labels import PointLabel
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene
@@ -127,13 +127,21 @@ class FrontLayer(Layer):
 
     def _paint_levels(self, painter: QPainter, placed: PlacedLevels, theme: Theme) -> None:
         """Where the memories lie that were counted, on one thin line."""
-        colour = QColor(theme.accent)
+        colour, ground = QColor(theme.accent), QColor(theme.surface)
+        painter.setPen(QPen(QColor(theme.axis), 0.7))
+        for x, end in placed.leaders:
+            painter.drawLine(QLineF(x, placed.y, x, end))
         painter.setPen(QPen(colour, 1))
         painter.drawLine(QLineF(placed.start, placed.y, placed.end, placed.y))
         painter.setBrush(colour)
         for x in placed.marks:
             corners = ((x - SIZE, placed.y), (x, placed.y - SIZE), (x + SIZE, placed.y), (x, placed.y + SIZE))
             painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        ground.setAlphaF(GROUND)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(ground)
+        for box in placed.boxes:
+            painter.drawRoundedRect(QRectF(box.left, box.top, box.width, box.height), 3, 3)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QColor(theme.text))
         for name in placed.names:
