@@ -368,6 +368,7 @@ class Application(QObject):
         panes.details.set_open(self.settings.open_facts)
         panes.details.folds_changed.connect(self._remember_folds)
         panes.trace.exported.connect(self.window.say)
+        panes.trace.height_wanted.connect(lambda pixels: self.window.give_height("Trace", pixels))
         panes.trace.marking.marked.connect(self.commands.points.mark)
         panes.source.open_asked.connect(open_in_editor)
         panes.lesson.problem.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))

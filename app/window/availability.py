@@ -6,8 +6,14 @@ from collections.abc import Callable, Iterable
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.providers import Facts, Family
+from roofscope.profiling.providers import Facts, Family, Provider
 from roofscope.profiling.results.outcome import Failed, Outcome, SkipKind, Skipped
+
+_LANGUAGES = dict.fromkeys(one.facts.language for one in Provider if one.facts.is_examined)
+_NEED_GPU = (
+    f"{', '.join(_LANGUAGES)} and library kernels need an NVIDIA GPU; "
+    "\u201cGPU code\u201d checks all but the last without one."
+)
 
 
 class Availability:
@@ -57,8 +63,7 @@ class Availability:
 def _why_not_on_cpu(facts: Facts, *, is_examined: bool) -> str:
     if is_examined and facts.family is Family.PEERS:
         return f"{facts.language} kernels are compiled already, and need an NVIDIA GPU to run."
-    hint = "; \u201cGPU code\u201d checks them without one" if facts.is_examined else ""
-    return f"{facts.language} kernels need an NVIDIA GPU{hint}."
+    return _NEED_GPU  # one sentence for all: the library shows each once, in a narrow pane
 
 
 def _key(device: Device, implementation: Implementation) -> tuple[str, str, str]:

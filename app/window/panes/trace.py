@@ -32,12 +32,15 @@ from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.traces.columns import Trace
 
+_LEAST_CHART = 330  # pixels of the pane, of which half are the chart's: buttons, names and axis take the rest
+
 
 class TracePane(QWidget):
     """Reads a trace when a point that has one is selected, or a file is opened; in the background."""
 
     failed = Signal(str)
     exported = Signal(str)
+    height_wanted = Signal(int)  # pixels
 
     def __init__(
         self,
@@ -224,6 +227,8 @@ class TracePane(QWidget):
         is_timeline = self.views.index == 0
         self.panel.search.setEnabled(is_timeline)
         self._stack.setCurrentWidget(self.panel if is_timeline else self.roofline)
+        if not is_timeline and self.height() < _LEAST_CHART:
+            self.height_wanted.emit(_LEAST_CHART)  # a chart says nothing in the height that lanes do with
         trace = loaded.track.trace
         if not is_timeline and self._judged is not trace:
             self._judged = trace

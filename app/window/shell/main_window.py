@@ -249,6 +249,10 @@ class MainWindow(QMainWindow):
         """Bring one pane to the front, the details also where they are folded."""
         self._layout.show(title)
 
+    def give_height(self, title: str, pixels: int) -> None:
+        """To a pane that needs it, from those above; its user may take it back."""
+        self.resizeDocks([self.docks[title]], [pixels], Qt.Orientation.Vertical)
+
     def focusNextPrevChild(self, next_: bool) -> bool:
         """Tab passes over what lies behind another pane's tab, which Qt takes for visible."""
         before = self.focusWidget()
