@@ -21,6 +21,7 @@ from roofscope.profiling.analysis.advice.cache_resident import CacheResident
 from roofscope.profiling.analysis.advice.doubles import Doubles
 from roofscope.profiling.analysis.advice.extra_bytes import ExtraBytes
 from roofscope.profiling.analysis.advice.gaps import Gaps
+from roofscope.profiling.analysis.advice.held_clock import HeldClock
 from roofscope.profiling.analysis.advice.launch_bound import LaunchBound
 from roofscope.profiling.analysis.advice.launch_latency import LaunchLatency
 from roofscope.profiling.analysis.advice.little_work import LittleWork
@@ -275,6 +276,15 @@ def _of_device(found: AnyAdvice) -> Words | None:
             )
         case Throttled():
             return _throttled(found)
+        case HeldClock():
+            return Words(
+                "Its roof limits it, at a clock that the device held down.",
+                f"It is at {percent_text(found.fraction)} of the ceiling, at {clock_text(found.clock_hz)} of "
+                f"{clock_text(found.highest_hz)}. The driver gave no reason while it ran; of a product on "
+                "tensor cores it is the board's power, as a rule.",
+                "Measure it with --sustained, where the driver's reason is seen; less energy a result raises "
+                "the clock.",
+            )
         case AtRoof():
             return Words(
                 "Its roof limits it: nothing is left to gain here.",

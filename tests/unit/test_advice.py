@@ -15,6 +15,7 @@ from roofscope.profiling.analysis.advice.doubles import Doubles
 from roofscope.profiling.analysis.advice.extra_bytes import ExtraBytes
 from roofscope.profiling.analysis.advice.faster_sibling import FasterSibling
 from roofscope.profiling.analysis.advice.gaps import Gaps
+from roofscope.profiling.analysis.advice.held_clock import HeldClock
 from roofscope.profiling.analysis.advice.launch_bound import LaunchBound
 from roofscope.profiling.analysis.advice.launch_latency import LaunchLatency
 from roofscope.profiling.analysis.advice.little_work import LittleWork
@@ -64,6 +65,7 @@ RECORDED = (
     (Access, "h200", 9, 22),  # a transposition; not what several kernels explain
     (Spills, "h200", 102, 161),  # 432 B a thread; 10 B prove nothing
     (PowerCap, "h200", 221, 206),  # a product on tensor cores; one in IEEE float32 keeps its clock
+    (HeldClock, "h200", 235, 206),  # on tensor cores, without a reason of the driver
     (Tf32, "h200", 206, 219),
     (CompilePaysNot, "h200", 52, 23),
     (LaunchBound, "h200", 200, 75),

@@ -12,6 +12,7 @@ from roofscope.profiling.analysis.advice.doubles import Doubles, doubles
 from roofscope.profiling.analysis.advice.extra_bytes import ExtraBytes, extra_bytes
 from roofscope.profiling.analysis.advice.faster_sibling import FasterSibling, faster_sibling
 from roofscope.profiling.analysis.advice.gaps import Gaps, gaps
+from roofscope.profiling.analysis.advice.held_clock import HeldClock, held_clock
 from roofscope.profiling.analysis.advice.launch_bound import LaunchBound, launch_bound
 from roofscope.profiling.analysis.advice.launch_latency import LaunchLatency, launch_latency
 from roofscope.profiling.analysis.advice.little_work import LittleWork, little_work
@@ -48,6 +49,7 @@ AnyAdvice = (
     | NotBytes
     | Access
     | PowerCap
+    | HeldClock
     | SpecialFunctions
     | Throttled
     | Tf32
@@ -78,6 +80,7 @@ _LIMITING = (
     throttled,
     power_cap,
     special_functions,
+    held_clock,
     at_roof,
 )
 _OTHERS = (tf32, faster_sibling, stay_with_eager, compile_pays_not)
@@ -97,7 +100,7 @@ _OF_VERDICT = {
     VerdictKind.HELD_CLOCK: (PowerCap, Throttled),
 }
 # A verdict that a roof or nothing names may be explained by these.
-_EXPLAINS_ROOF = (PowerCap, SpecialFunctions, Throttled, AtRoof)
+_EXPLAINS_ROOF = (PowerCap, SpecialFunctions, Throttled, HeldClock, AtRoof)
 _EXPLAINS_MEMORY = (SpecialFunctions, AtRoof)  # whose clock the SM's is not
 _EXPLAINS_UNKNOWN = (TooSmall, Doubles, TensorCores, NotBytes, Occupancy, Access, ExtraBytes)
 
