@@ -72,8 +72,10 @@ def test_only_files_of_libraries_name_their_packages() -> None:
     )
     files = (file for folder in ("app", "kernels", "profiling") for file in (PACKAGE / folder).rglob("*.py"))
     importing = {str(file.relative_to(PACKAGE)) for file in files if packages.search(file.read_text())}
-    libraries = {f"kernels/{kernel.spec.name}/{version.stem}.py" for kernel, version in OF_PEERS}
-    assert importing - libraries == {"kernels/shared/fa4.py"}
+    of_them = (*OF_PEERS, *implementations(Provider.CUTE))
+    theirs = {f"kernels/{kernel.spec.name}/{version.stem}.py" for kernel, version in of_them}
+    # Imported by these alone: no server of processes imports what lies beside kernels.
+    assert importing - theirs == {"kernels/shared/fa4.py", "kernels/shared/device_pointers.py"}
 
 
 def test_the_server_of_processes_imports_no_library(tmp_path: Path) -> None:
