@@ -44,14 +44,13 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--log", type=Path)
     chosen = parser.parse_args(arguments)
     try:
-        load(chosen.session)
+        if chosen.count:
+            _count(chosen.session, chosen.most, chosen.log)
+        if chosen.curves:
+            _measure_curves(chosen.session, chosen.most, chosen.curves)
+        print_table(load(chosen.session))
     except SessionError as error:
         sys.exit(str(error))
-    if chosen.count:
-        _count(chosen.session, chosen.most, chosen.log)
-    if chosen.curves:
-        _measure_curves(chosen.session, chosen.most, chosen.curves)
-    print_table(load(chosen.session))
 
 
 def print_table(session: Session) -> None:

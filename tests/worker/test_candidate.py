@@ -59,13 +59,6 @@ CPU = torch.device("cpu")
 X = (Layout((1000,), "float32"),)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    server = ForkServer.spawned()  # these tests have used torch's threads
-    yield server
-    server.close()
-
-
 @pytest.fixture
 def link(server: ForkServer) -> Iterator[Link]:
     link = Link(ForkedProcess(server), cpu_device(), CPU)

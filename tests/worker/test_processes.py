@@ -27,13 +27,6 @@ CPU = torch.device("cpu")
 OURS = LIBRARY / "relu"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    server = ForkServer.spawned()  # these tests have used torch's threads
-    yield server
-    server.close()
-
-
 @pytest.fixture
 def processes(server: ForkServer) -> Iterator[Processes]:
     made = Processes(server)

@@ -11,7 +11,7 @@ from roofscope.profiling.analysis.advice.doubles import doubles
 from roofscope.profiling.analysis.advice.not_bytes import not_bytes
 from roofscope.profiling.analysis.limiter import USUAL_FLOOR_S, Cause
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.providers import Family
 from roofscope.profiling.results.counters import Level
 from roofscope.profiling.results.outcome import Flag
 
@@ -55,7 +55,7 @@ def access(case: Case) -> Access | None:
         times=roof.value / bandwidth,
         is_gpu=case.device is None or case.device.kind is DeviceKind.CUDA,
         is_proven=case.deciding(Cause.NOT_CORE) is not None or case.deciding(Cause.COLD) is not None,
-        is_editable=case.point.implementation.provider not in (Provider.EAGER, Provider.COMPILE),
+        is_editable=case.point.implementation.provider.facts.family is not Family.PYTORCH,
         dram_times=times(Level.DRAM),
         l2_times=times(Level.L2),
         saves_s=case.headroom_s,

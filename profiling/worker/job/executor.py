@@ -263,7 +263,7 @@ class JobExecutor:
         process = self._connect(compilers)
         try:
             return Link(process, self._instruments.device, self._device, self._waiting)
-        except (CandidateLost, Tampered):
+        except (CandidateFailed, CandidateLost, Tampered):
             if not process.has_served:
                 raise
         # The job before has left it so, which is no fault of these.
