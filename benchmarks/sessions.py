@@ -41,18 +41,16 @@ def parts() -> Iterator[Part]:
     """In the order of what a reader wants first."""
     kernels = scan().kernels
     stems = [part for stem in (*_GELU, "triton_sigmoid") for part in ("--implementation", stem)]
-    each = tuple(("run", name, *_EVERY, "--provider", "library", *_BOTH, "--out", _OUT) for name in TOUR)
+    tour = ("run", *TOUR, *_EVERY, "--provider", "library", *_BOTH, "--out", _OUT)
     traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _SWEPT["softmax"])
-    large, small = (tuple((*run, "--preset", preset) for run in each) for preset in ("large", "small"))
     yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
-    yield Part("tour", (*large, *traces, *small))
+    yield Part("tour", ((*tour, "--preset", "large"), *traces, (*tour, "--preset", "small")))
     hot = ("--dtype", "bfloat16", "--preset", "large", "--sustained", "--out", _OUT)
     yield Part("sustained", tuple(("run", *_SWEPT[name], *hot) for name in ("softmax", "matmul")))
     exact = ("--dtype", "bfloat16", "--preset", "large", "--exact", "--out", _OUT)  # energy too
     yield Part("exact", tuple(("run", *_SWEPT[name], *exact) for name in ("softmax", "matmul")))
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
-    alone = ("--all-modes", "--preset", "large", "--out", _OUT)
-    yield Part("modes", tuple(("run", name, *alone) for name in modes))
+    yield Part("modes", (("run", *modes, "--all-modes", "--preset", "large", "--out", _OUT),))
     yield Part("proofs", (("selftest", "--out", _OUT),))
     sweep = (*_BOTH, "--preset", "sweep", "--out", _OUT)
     yield Part("sweep", tuple(("run", *swept, *sweep) for swept in _SWEPT.values()))
