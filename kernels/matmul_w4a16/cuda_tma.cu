@@ -6,10 +6,10 @@
 //   the 16 x 8 one. Blocks stay, and take every gridDim-th tile of 16 rows. A tile is cut along k into boxes of 256
 //   bytes a row; a warp takes every WARPS-th and has `stages` of them under way, across the end of a tile too. The
 //   warps add up when a tile is done. x lies in shared memory, in the order of its use.
-// Idea: a memory of 4.7 TB/s that answers after most of a microsecond wants 30 KB under way in each multiprocessor at
-//   all times, more than registers hold; a box costs one instruction of one lane. For the operands see fragments.cuh.
+// Idea: a memory as fast as an H200's, which answers after most of a microsecond, wants 30 KB under way in each
+//   multiprocessor at all times, more than registers hold; a box costs one instruction of one lane. For the operands see fragments.cuh.
 //   To begin with takes longer than in cuda_mma_async, so fewer weights, and what has no groups of 128, go its way.
-//   Part of it is hidden: blocks start while the kernel in front ends, 1 us less of 35 on an H200.
+//   Part of it is hidden: blocks start while the kernel in front ends.
 #include "matmul_w4a16/stages.cuh"
 #include "shared/hopper.cuh"
 #include "shared/overlap.cuh"

@@ -11,7 +11,7 @@ least.
 
 To a single row of x the tensor cores are no help: the way there, through shared memory, takes longer than the
 products do without them. A program then owns ROWS rows of weights and walks along k PARTS groups at a time; a
-lane takes words of 8 weights, which become floats where they stand in the word: 52 us for 117 MB, not 103.
+lane takes words of 8 weights, which become floats where they stand in the word.
 """
 
 import torch

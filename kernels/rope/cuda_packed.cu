@@ -4,8 +4,8 @@
 //   element, (2 batch heads seq 2 half + 2 seq half)s bytes: heads read the tables again, from L2.
 // Mapping: a thread turns one pack of the lower half with the pack half a head further. A block is blockDim.x
 //   packs wide, half a head, and blockDim.y positions high. Where half a head is no multiple of 16 bytes, a
-//   thread turns one pair. Two or more heads a thread, which would load the tables once for all, were 0 to
-//   5 % slower on an H200: fewer threads are under way.
+//   thread turns one pair. Two or more heads a thread, which would load the tables once for all, are
+//   slower: fewer threads are under way.
 // Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
 //   are paired, so that both are read in whole packs.
 #include "shared/common.cuh"

@@ -4,8 +4,8 @@ Formula: y[i] = x[i] cos[i] - x[i + half] sin[i], y[i + half] = x[i + half] cos[
 element, (2 batch heads seq 2 half + 2 seq half)s bytes: heads read the tables again, from the caches.
 Mapping: program p owns ROWS positions of a head: a tile of ROWS x WIDTH elements of the lower half and one
 of the upper, 16 bytes of each for each of its 128 threads, and fewer where sequences are short. Two or four
-heads a program, which would load the tables once for all, were no faster on an H200. All sizes but the number
-of heads are known to the compiler, which spares small sizes a division: 1.16 instead of 1.25 us.
+heads a program, which would load the tables once for all, are no faster. All sizes but the number of heads
+are known to the compiler, which spares small sizes a division.
 Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
 are paired, so that both are read in whole vectors.
 """

@@ -5,9 +5,8 @@
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
 //   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
-//   one works: 0.5 to 0.7 us less on an H200, where a kernel alone takes 1.7. About as fast, but wrong on two
-//   streams at once: one kernel whose last block waits for the others, by flags that it resets for the next
-//   call. An atomic counter of blocks that have ended is slower by 0.1 to 0.7 us, a cluster of 8 no faster.
+//   one works. About as fast, but wrong on two streams at once: one kernel whose last block waits for the
+//   others, by flags that it resets for the next call. An atomic counter of blocks that have ended is slower.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; the row group and its loop are those of
 //   weighted_sum/cuda_row. Programmatic dependent launch is in the CUDA C++ Programming Guide.
 #include "shared/common.cuh"

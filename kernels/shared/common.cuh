@@ -56,16 +56,14 @@ __device__ __forceinline__ bool are_aligned(const SCALAR* address, const Others*
 
 __device__ __forceinline__ bool is_aligned(const SCALAR* address) { return are_aligned(address); }
 
-// No "evict first" hints (__ldcs, __stcs): in calls back to back on an H200 they cost 4 to 8 %, though a single call
-// takes the same time with and without them.
+// No "evict first" hints (__ldcs, __stcs): calls back to back are slower with them, though a single call is not.
 __device__ __forceinline__ Pack load_pack(const SCALAR* address) {
     const uint4 bits = __ldg(reinterpret_cast<const uint4*>(address));
     return reinterpret_cast<const Pack&>(bits);
 }
 
 // 16 bytes that L2 evicts after what was written ("evict last"): for kernels that write about as much as they read.
-// What is written then leaves for memory sooner and in longer runs: 1.5 % less time in a copy on an
-// H200, 4 % in norms, whether 2 or 12 sets of buffers take turns. Volatile, as it must not move before a wait.
+// What is written then leaves for memory sooner and in longer runs. Volatile, as it must not move before a wait.
 //
 // The policy is what createpolicy.fractional.L2::evict_last makes. It is a constant, as in CUTLASS (CacheHintSm90):
 // from Hopper on the compiler would make it at run time, by six instructions in a row before the load.

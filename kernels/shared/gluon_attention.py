@@ -133,7 +133,7 @@ def _multiply(
         powers, rescale, row_sum, row_max = _powers(scores, row_sum, row_max, scale)
         # The powers must be taken while the product with v runs, but the assembler would move them behind the
         # wait for it. So they pass through that wait, and the wait for the next keys, a branch, stands before
-        # it. On an NVIDIA H200, causal at 4 x 16 x 8192 x 128: 1659 us, without both 1811.
+        # it.
         after = step + 1
         mbarrier.wait(k_full.index(after % STAGES), (after // STAGES) & 1, pred=after < steps)
         acc, weights, powers, row_sum = warpgroup_mma_wait(0, deps=[future, weights, powers, row_sum])

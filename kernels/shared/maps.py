@@ -13,7 +13,7 @@ TILE_BYTES = 2048
 def launch_map(kernel: Any, *arrays: torch.Tensor) -> None:
     """Run ``kernel(*arrays, n, TILE, HINT)`` over arrays of n elements each, contiguous and of one type.
 
-    256 threads share a tile of a small array, which saves up to 0.05 us of 1.8 on an H200, and 128 any other.
+    256 threads share a tile of a small array, which is a little faster, and 128 any other.
     """
     first = arrays[0]
     if n := first.numel():

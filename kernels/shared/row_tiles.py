@@ -13,7 +13,7 @@ def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
     """Rows and warps of a program for rows that are padded to ``width``, a power of two.
 
     Long rows have a warp for each ``per_warp`` elements. Short ones share one warp, which reduces a row
-    without shared memory: the gradient of softmax takes 1.9 instead of 2.5 us at 256 x 256 on an H200.
+    without shared memory.
     """
     if width <= SHORT:
         spread = 1 << max(rows // SPREAD, 1).bit_length() - 1

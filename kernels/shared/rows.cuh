@@ -25,8 +25,8 @@ __device__ __forceinline__ void unpack(const Bits& bits, float (&values)[PACK]) 
 }
 
 // The same where instructions are what a kernel waits for: a bfloat16 is the upper half of its float, one
-// instruction each, where Hopper's conversion takes two. With one_of layer norm takes 6 % less time on an H200, a
-// softmax no less. Not for all, as some of the gradients take more registers then.
+// instruction each, where Hopper's conversion takes two. Not for all, as some of the gradients take more registers
+// then, and a softmax gains nothing.
 __device__ __forceinline__ void unpack_words(const Bits& bits, float (&values)[PACK]) {
 #if defined(SCALAR_IS_BFLOAT16) && __CUDA_ARCH__ >= 900
     const unsigned words[4] = {bits.x, bits.y, bits.z, bits.w};
@@ -81,8 +81,8 @@ struct Share {
         for (int p = 0; p < PACKS; ++p) packs[p] = load(row, p, outside);
     }
 
-    // The same by load_evict_last, where packs are whole. It takes instructions and registers: on an H200 layer norm,
-    // the fused residual and the gradients of the norms are 4 to 22 % slower with it.
+    // The same by load_evict_last, where packs are whole. It takes instructions and registers: layer norm, the fused
+    // residual and the gradients of the norms are slower with it.
     template <int PACKS>
     __device__ __forceinline__ void load_evict_last(
         const SCALAR* row, Bits (&packs)[PACKS], unsigned outside = 0

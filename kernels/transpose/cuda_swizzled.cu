@@ -7,7 +7,7 @@
 //   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
 //   multiples of 16 bytes, tiles of single elements do it.
 // Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
-//   square a thread serves both. Squares straight from x, in pieces of 64 bytes, were 8 % slower on an H200.
+//   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
 //   other find them in different banks.
 #include "transpose/tile.cuh"
