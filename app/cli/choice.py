@@ -20,7 +20,7 @@ from roofscope.profiling.paths import LIBRARY, UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.kernel_files import FileFault, is_text, kernel_folders, printable
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.spec import Distribution, Dtype, Provider
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -248,6 +248,7 @@ def make_jobs(
     sizes: Sequence[SizeChoice],
     quality: Quality,
     regime: Regime,
+    fill: Distribution = Distribution.UNIFORM,
     keeps_code: bool = False,
     architecture: str = "",
 ) -> tuple[Job, ...]:
@@ -267,6 +268,7 @@ def make_jobs(
             all_modes=all_modes,
             quality=quality,
             regime=regime,
+            fill=fill,
             keeps_code=keeps_code,
             architecture=architecture,
         )

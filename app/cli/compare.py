@@ -155,6 +155,7 @@ def _point(side: Side) -> ComparedPoint:
         implementation=point.implementation.key,
         dtype=point.job.workload.dtype,
         sizes=point.job.workload.sizes,
+        fill=point.job.workload.fill,
         regime=point.job.regime,
         median_s=time.median_s if time else None,
         low_s=low_s,

@@ -232,6 +232,7 @@ class ComparedPoint(Struct, frozen=True, kw_only=True):
     implementation: str
     dtype: Dtype
     sizes: dict[str, int]
+    fill: str  # uniform or normal
     regime: str
     median_s: float | None
     low_s: float | None

@@ -13,6 +13,7 @@ from roofscope.app.presentation.formatting import (
     error_text,
     memory_text,
     percent_text,
+    size_and_fill_text,
     sizes_text,
 )
 from roofscope.app.presentation.recorded import RecordedTime, example_sessions, recorded_time
@@ -58,7 +59,7 @@ def _groups(points: Sequence[Point], recorded: dict[int, RecordedTime | None]) -
     return [
         Group(
             workload.kernel,
-            f"{workload.dtype.label} {sizes_text(workload.sizes)}",
+            f"{workload.dtype.label} {size_and_fill_text(workload)}",
             tuple(_row(point, recorded[point.number]) for point in members),
         )
         for workload, members in by_workload

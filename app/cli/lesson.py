@@ -16,7 +16,7 @@ from roofscope.app.cli.output import say
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.presentation.files import write_file
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.lesson.begin import begin
 from roofscope.app.presentation.lesson.check import check, goal_text
 from roofscope.app.presentation.lesson.commands import commands
@@ -174,7 +174,7 @@ def _print_figures(console: Console, view: StoryView, session: Session | None) -
         return
     titles = view.columns
     rows = tuple((_row_name(step), *_cells(step, titles)) for step in view.rows)
-    where = f"{view.workload.dtype.label} {sizes_text(view.workload.sizes)}"
+    where = f"{view.workload.dtype.label} {size_and_fill_text(view.workload)}"
     device = one_line(session.device.name) if session.device else ""
     columns = tuple(Column(heading(title), rank) for rank, title in enumerate(titles))
     table = fitted("step", columns, [Group(f"{view.story.kernel} {where}", device, rows)], console.width)

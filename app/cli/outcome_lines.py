@@ -11,7 +11,7 @@ from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
     flop_rate_text,
-    sizes_text,
+    size_and_fill_text,
     spread_time_text,
 )
 from roofscope.app.presentation.tuning import tuned_sentences
@@ -135,7 +135,7 @@ def shortfall(points: Sequence[Point], *, planned: int) -> str:
 
 def workload_text(point: Point) -> str:
     """``fp32 32Ki × 4Ki``."""
-    return f"{point.job.workload.dtype.label} {sizes_text(point.job.workload.sizes)}"
+    return f"{point.job.workload.dtype.label} {size_and_fill_text(point.job.workload)}"
 
 
 def on_device_text(point: Point, session: Session) -> str:

@@ -43,7 +43,7 @@ from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.plan import Job, Quality, Regime
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.planning.spec import Distribution, Provider
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -111,6 +111,10 @@ def command(
     device: DeviceNames = None,
     exact: Annotated[bool, typer.Option("--exact", help="0.25 % intervals instead of 1 %.")] = False,
     sustained: Annotated[bool, typer.Option("--sustained", help="Heat the device for 3 s first.")] = False,
+    normal: Annotated[
+        bool,
+        typer.Option("--normal", help="Inputs from N(0, 1) instead of [-1, 1]: products draw more power."),
+    ] = False,
     fresh_ceilings: Annotated[
         bool, typer.Option("--fresh-ceilings", help="Measure the ceilings again.")
     ] = False,
@@ -206,6 +210,7 @@ def command(
         device=device,
         quality=Quality.EXACT if exact else Quality.QUICK,
         regime=Regime.SUSTAINED if sustained else Regime.BURST,
+        fill=Distribution.NORMAL if normal else Distribution.UNIFORM,
         fresh_ceilings=fresh_ceilings,
         folders=kernels or (),
         trust=trust,

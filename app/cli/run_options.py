@@ -14,7 +14,7 @@ from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.grid import parse_settings, with_settings
 from roofscope.profiling.planning.plan import Job, PlanError, Quality, Regime
-from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.spec import Distribution, Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.architecture import (
@@ -37,6 +37,7 @@ class RunOptions(Struct, frozen=True):
     device: str | None = None
     quality: Quality = Quality.QUICK
     regime: Regime = Regime.BURST
+    fill: Distribution = Distribution.UNIFORM
     fresh_ceilings: bool = False
     folders: Sequence[Path] = ()
     trust: bool = False
@@ -83,6 +84,7 @@ def choose_plan(options: RunOptions, catalog: Catalog, own: Sequence[OwnFile], d
         sizes=choose_sizes(options.sizes, options.presets, device),
         quality=options.quality,
         regime=options.regime,
+        fill=options.fill,
         keeps_code=options.keep_code,
         architecture=choose_architecture(options),
     )

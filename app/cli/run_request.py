@@ -15,7 +15,7 @@ from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype, Provider, size_text
+from roofscope.profiling.planning.spec import Distribution, Dtype, Provider, size_text
 
 _MOST_BYTES = 4 << 20
 
@@ -41,6 +41,9 @@ class RunRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     device: str | None = None
     quality: Quality = Quality.QUICK
     regime: Regime = Regime.BURST
+    fill: Annotated[Distribution, Meta(description="Of floating inputs: in [-1, 1], or N(0, 1)")] = (
+        Distribution.UNIFORM
+    )
     fresh_ceilings: bool = False
     folders: Annotated[tuple[str, ...], Meta(description="More folders of kernels")] = ()
     labels: dict[str, str] = {}
@@ -71,6 +74,7 @@ def requested(source: Path) -> RunOptions:
         device=asked.device,
         quality=asked.quality,
         regime=asked.regime,
+        fill=asked.fill,
         fresh_ceilings=asked.fresh_ceilings,
         folders=tuple(map(Path, asked.folders)),
         labels=tuple(f"{key}={value}" for key, value in asked.labels.items()),

@@ -16,7 +16,7 @@ from roofscope.app.presentation.formatting import (
     range_text,
     ratio_text,
     si_text,
-    sizes_text,
+    size_and_fill_text,
     time_text,
 )
 from roofscope.app.presentation.point_row import reason_text, status_text
@@ -160,7 +160,7 @@ def _laboratory(points: list[Point]) -> Laboratory:
     memory = measured.memory if measured else None
     return Laboratory(
         kernel=first.job.workload.kernel,
-        workload=f"{first.job.workload.dtype.label} {sizes_text(first.job.workload.sizes)}",
+        workload=f"{first.job.workload.dtype.label} {size_and_fill_text(first.job.workload)}",
         eager_s=measured.time.median_s if measured else None,
         eager_kernels=_kernel_calls(measured) if measured else None,
         eager_temporary_bytes=memory.temporary_bytes if memory else None,

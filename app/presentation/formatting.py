@@ -6,6 +6,7 @@ Every function takes None for "not known" and answers MISSING, so that no view h
 import math
 from collections.abc import Mapping
 
+from roofscope.profiling.planning.spec import Workload
 from roofscope.profiling.results.outcome import Difference
 
 MISSING = "–"
@@ -279,6 +280,11 @@ def sizes_text(sizes: Mapping[str, int]) -> str:
     if len(sizes) in _POWERS and len(set(sizes.values())) == 1:
         return folded_text(next(iter(sizes.values()))) + _POWERS[len(sizes)]
     return " × ".join(folded_text(size) for size in sizes.values())
+
+
+def size_and_fill_text(workload: Workload) -> str:
+    """The sizes of a workload, and its fill where that is not the usual one: ``8Ki³, N(0,1)``."""
+    return f"{sizes_text(workload.sizes)}{workload.fill_label}"
 
 
 def tick_text(log10_value: float) -> str:

@@ -1,7 +1,7 @@
 """What a save has brought, in one line: the time and its change, or the error and its line."""
 
 from roofscope.app.presentation.comparison import ACROSS_METHODS, speed_up_short_text
-from roofscope.app.presentation.formatting import ratio_text, sizes_text, spread_time_text
+from roofscope.app.presentation.formatting import ratio_text, size_and_fill_text, spread_time_text
 from roofscope.app.presentation.source.failing_line import failing_line
 from roofscope.app.presentation.source.texts import files_of
 from roofscope.app.presentation.verdict_text import verdict_sentence
@@ -35,7 +35,7 @@ def live_line(session: Session, point: Point) -> str:
     The change is the earlier reading's time over this one's; the two were timed in separate runs.
     """
     workload = point.job.workload
-    where = one_line(f"{point.label} {workload.dtype.label} {sizes_text(workload.sizes)}")
+    where = one_line(f"{point.label} {workload.dtype.label} {size_and_fill_text(workload)}")
     before = reading_before(session, point)
     judged = verdict_sentence(point, verdict(point, session))
     if point.measured is None:

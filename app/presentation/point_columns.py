@@ -17,7 +17,7 @@ from roofscope.app.presentation.formatting import (
     error_text,
     flop_rate_text,
     memory_text,
-    sizes_text,
+    size_and_fill_text,
     spread_time_text,
     time_text,
 )
@@ -167,7 +167,7 @@ COLUMNS = (
     Column(
         "Size",
         "Sizes along the kernel's axes; sorted by bytes moved",
-        lambda row: sizes_text(row.point.job.workload.sizes),
+        lambda row: size_and_fill_text(row.point.job.workload),
         lambda row: float(row.point.job.work.byte_count),
         is_number=False,
         in_full=lambda row: row.point.job.workload.size_label,

@@ -14,7 +14,7 @@ from roofscope.app.presentation.formatting import (
     percent_text,
     ratio_text,
     si_text,
-    sizes_text,
+    size_and_fill_text,
     time_text,
 )
 from roofscope.profiling.analysis.verdict import verdict
@@ -121,7 +121,7 @@ def _projected(
         number=point.number,
         kernel=point.implementation.kernel,
         implementation=point.implementation.label,
-        workload=f"{point.job.workload.dtype.label} {sizes_text(point.job.workload.sizes)}",
+        workload=f"{point.job.workload.dtype.label} {size_and_fill_text(point.job.workload)}",
         measured_s=point.measured.time.median_s,
         fraction_of_roof=verdict(point, session).fraction_of_roof,
         bound_here_s=mine[0] if mine else None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from roofscope.app.presentation.fact import Fact
-from roofscope.app.presentation.formatting import sizes_text, spread_time_text
+from roofscope.app.presentation.formatting import size_and_fill_text, spread_time_text
 from roofscope.app.presentation.verdict_text import ceiling_name, share_text
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import SUFFIX
@@ -56,7 +56,7 @@ def recorded_time(point: Point, recorded: Iterable[Session]) -> RecordedTime | N
         device.name if device else "Another machine",
         spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)),
         share,
-        sizes_text(best.job.workload.sizes),
+        size_and_fill_text(best.job.workload),
         best.job.workload.sizes == point.job.workload.sizes,
         best.implementation.source_hash == point.implementation.source_hash,
         session.path.name,

@@ -1,6 +1,6 @@
 """What a search looks through: names in every spelling that people type, what came of it, what limits it."""
 
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.point_row import reason_text, status_text
 from roofscope.app.presentation.tokens import PROVIDER_NAMES
 from roofscope.profiling.analysis.verdict import Verdict
@@ -22,7 +22,7 @@ def implementation_text(implementation: Implementation) -> str:
 
 def workload_text(workload: Workload) -> str:
     """Sizes and dtype, short and in full; the sign between sizes as it can be typed, too."""
-    short = sizes_text(workload.sizes).lower()
+    short = size_and_fill_text(workload).lower()
     dtype = workload.dtype
     return " ".join((dtype, dtype.label, workload.size_label.lower(), short, short.replace("×", "x")))
 

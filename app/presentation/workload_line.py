@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from roofscope.app.presentation.formatting import counted_text, si_text, sizes_text
+from roofscope.app.presentation.formatting import counted_text, si_text, size_and_fill_text
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.session import Point
 
@@ -23,7 +23,7 @@ def workload_line(points: Sequence[Point], *, names_device: bool) -> WorkloadLin
     """Of points of one workload, regime and device; the last two are named where they are not as usual."""
     job = points[0].job
     workload = job.workload
-    parts = [workload.dtype.label, sizes_text(workload.sizes)]
+    parts = [workload.dtype.label, size_and_fill_text(workload)]
     if job.regime is not Regime.BURST:
         parts.append(str(job.regime))
     if names_device:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.examined import examined_figures, examined_title
-from roofscope.app.presentation.formatting import sizes_text, spread_text, time_text
+from roofscope.app.presentation.formatting import size_and_fill_text, spread_text, time_text
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.notices import Notice
 from roofscope.app.window.plan_watch import PlanWatch
@@ -117,7 +117,7 @@ class ActivityLog(QObject):
 def point_text(point: Point) -> str:
     """One line: what it is, and what came of it."""
     workload = point.job.workload
-    what = f"{point.implementation.title}, {workload.dtype.label} {sizes_text(workload.sizes)}"
+    what = f"{point.implementation.title}, {workload.dtype.label} {size_and_fill_text(workload)}"
     match point.outcome:
         case Measured(time=time):
             spread = spread_text(time.median_s, time.bounds_s, len(time.samples_s))

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Distribution, Dtype
 
 MOST_TICKS = 5000
 MOST_LETTERS = 4096
@@ -26,6 +26,7 @@ class PlanHabit(Struct, frozen=True):
     presets: tuple[Name, ...] | None = None
     own_sizes: Name = ""
     regime: Regime = Regime.BURST
+    fill: Distribution = Distribution.UNIFORM
     quality: Quality = Quality.QUICK
     keeps_code: bool = False
     ticks: dict[Name, Ticks] = {}  # by folder of kernels; "" is the program's own

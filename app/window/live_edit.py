@@ -263,6 +263,7 @@ def plan_first(choice: PlanChoice, kernel: Kernel, first: int) -> Sequence[Job]:
             size_choices=[SizeChoice("medium", or_any=True)],
             providers=tuple(Provider),
             regime=choice.regime,
+            fill=choice.fill,
             first_id=first,
         )
 

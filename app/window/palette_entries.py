@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec.structs import replace
 from PySide6.QtGui import QKeySequence
 
-from roofscope.app.presentation.formatting import sizes_text, time_text
+from roofscope.app.presentation.formatting import size_and_fill_text, time_text
 from roofscope.app.presentation.search_text import spellings
 from roofscope.app.window.commands import COMMANDS, Command, CommandId, plain_text
 from roofscope.app.window.selection import Selection
@@ -94,6 +94,6 @@ def _of_point(parts: PaletteParts, point: Point) -> Entry:
     workload = point.job.workload
     measured = point.measured
     time = time_text(measured.time.median_s) if measured else "no time"
-    name = f"{point.implementation.title}, {workload.dtype.label} {sizes_text(workload.sizes)}"
+    name = f"{point.implementation.title}, {workload.dtype.label} {size_and_fill_text(workload)}"
     also = f"{spellings(point.implementation.key)} {workload.size_label}"
     return Entry(name, lambda: parts.selection.select(point.number), "Select this point", time, also=also)

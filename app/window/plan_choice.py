@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, size_text
+from roofscope.profiling.planning.spec import Distribution, Dtype, Implementation, Provider, size_text
 
 Checked = Mapping[str, Sequence[Implementation]]
 Sizes = Mapping[str, int]  # by axis
@@ -24,6 +24,7 @@ class PlanChoice(Struct, frozen=True):
     presets: tuple[str, ...] = ("medium",)
     own_sizes: tuple[Sizes, ...] = ()
     regime: Regime = Regime.BURST
+    fill: Distribution = Distribution.UNIFORM
     quality: Quality = Quality.QUICK
     keeps_code: bool = False
     architecture: str = ""  # what needs a GPU is interpreted and compiled for it; "": it is left out
@@ -93,6 +94,7 @@ def plan(
             all_modes=True,
             quality=choice.quality,
             regime=choice.regime,
+            fill=choice.fill,
             keeps_code=choice.keeps_code,
             architecture=choice.architecture,
             first_id=first_id + len(jobs),

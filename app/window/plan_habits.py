@@ -51,6 +51,7 @@ class PlanHabits(QObject):
             presets=presets if self._has_chosen_presets else None,
             own_sizes=bar.own_sizes.text(),
             regime=next(regime for regime, button in bar.regimes.items() if button.isChecked()),
+            fill=next(fill for fill, button in bar.fills.items() if button.isChecked()),
             quality=next(quality for quality, button in bar.qualities.items() if button.isChecked()),
             keeps_code=bar.keep_code.isChecked(),
             ticks=self._ticks(habits.plan),
@@ -67,6 +68,7 @@ class PlanHabits(QObject):
         for dtype, button in bar.dtypes.items():
             button.setChecked(dtype in plan.dtypes)
         bar.regimes[plan.regime].setChecked(True)
+        bar.fills[plan.fill].setChecked(True)
         bar.qualities[plan.quality].setChecked(True)
         bar.keep_code.setChecked(plan.keeps_code)
         bar.choose_architecture(plan.architecture)

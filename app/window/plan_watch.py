@@ -11,6 +11,7 @@ from roofscope.app.window.plan_choice import PlanChoice, dtypes_hint, plan, size
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import PlanError
+from roofscope.profiling.planning.spec import Distribution
 
 
 class PlanWatch(QObject):
@@ -80,7 +81,8 @@ class PlanWatch(QObject):
             whole = " ".join(filter(None, [f"{doing}{timed}{where}.", *hints]))
             rest = f" and measures {count - examined}" if timed else ""
             return whole, f"{doing}{timed}.", f"Run checks {counted_text(examined, 'version')}{rest}."
-        measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}."
+        filled = "" if choice.fill is Distribution.UNIFORM else ", inputs from N(0,1)"
+        measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{filled}{where}."
         whole = " ".join(filter(None, [measures, *hints, self._offer(device)]))
         target = "into a new session" if why_new else f"on {name}"
         return whole, measures, f"Run measures {what} {target}.", f"Run measures {what}.", f"{what}."

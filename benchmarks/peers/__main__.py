@@ -1,9 +1,10 @@
 """Our best implementations beside eager, torch.compile and other people's kernels, each row with its goal.
 
-    python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE]
+    python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE] [--normal] [--sustained]
 
 Prints Markdown; progress goes to stderr. The program's own engine times the implementations of a row in turn,
-and the session file opens in the window. Needs a CUDA GPU, and for Liger-Kernel's times the extra `peers`.
+and the session file opens in the window. Needs a CUDA GPU, and for the libraries' times the extra `peers`.
+Products and attention depend on what they multiply and on how hot the device is: --normal, --sustained.
 """
 
 import argparse
@@ -18,7 +19,8 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
-from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
+from roofscope.profiling.planning.plan import Job, Regime, SizeChoice, plan_jobs
+from roofscope.profiling.planning.spec import Distribution
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
 
@@ -30,23 +32,30 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("kernels", nargs="*")
     parser.add_argument("--session", type=Path, help="the session file to write")
+    parser.add_argument("--normal", action="store_true", help="inputs from N(0, 1), not from [-1, 1]")
+    parser.add_argument("--sustained", action="store_true", help="after 3 s and more of the same work")
     chosen = parser.parse_args(arguments)
+    fill = Distribution.NORMAL if chosen.normal else Distribution.UNIFORM
+    regime = Regime.SUSTAINED if chosen.sustained else Regime.BURST
     rows = [row for row in ROWS if not chosen.kernels or row.kernel in chosen.kernels]
     device = default_device(local_devices())
     if not rows or device.kind is not DeviceKind.CUDA:
         reason = "No row has such a kernel." if not rows else "There is no CUDA GPU here to compare on."
         print(reason, file=sys.stderr)
         return 2
-    lines, session = measure(rows, device, chosen.session or new_session_path(UserPaths.of_user().sessions))
+    path = chosen.session or new_session_path(UserPaths.of_user().sessions)
+    lines, session = measure(rows, device, path, fill, regime)
     print(heading(session, "peers", arguments))
     print("\n".join(markdown(lines, session)))
     return 1 if any(_falls_short(line, session) for line in lines) else 0
 
 
-def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line], Session]:
+def measure(
+    rows: Sequence[Row], device: Device, path: Path, fill: Distribution, regime: Regime
+) -> tuple[list[Line], Session]:
     """Measure one job a row, all in one session."""
     catalog = scan()
-    jobs = [_job(row, catalog, device, number) for number, row in enumerate(rows, start=1)]
+    jobs = [_job(row, catalog, device, number, fill, regime) for number, row in enumerate(rows, start=1)]
     record_jobs(catalog, jobs, device, path)
     session = load(path)
     lines = [
@@ -56,7 +65,7 @@ def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line]
     return lines, session
 
 
-def _job(row: Row, catalog: Catalog, device: Device, number: int) -> Job:
+def _job(row: Row, catalog: Catalog, device: Device, number: int, fill: Distribution, regime: Regime) -> Job:
     kernel = catalog.kernel(row.kernel)
     if kernel is None:
         raise LookupError(f"The library has no kernel {row.kernel!r}.")
@@ -66,6 +75,8 @@ def _job(row: Row, catalog: Catalog, device: Device, number: int) -> Job:
         dtypes=[row.dtype],
         size_choices=[SizeChoice("large", row.sizes)],
         stems=candidates(kernel, row.dtype),
+        fill=fill,
+        regime=regime,
         first_id=number,
     )
     return job

@@ -11,7 +11,7 @@ from roofscope.app.presentation.formatting import (
     flop_rate_text,
     percent_text,
     range_text,
-    sizes_text,
+    size_and_fill_text,
     time_text,
 )
 from roofscope.app.presentation.verdict_text import share_text
@@ -159,7 +159,7 @@ def _cells(line: Line, session: Session) -> Iterator[str]:
     best = line.fastest(*OURS)
     workload = line.job.workload
     yield line.row.name
-    yield f"{workload.kernel} {workload.dtype} {sizes_text(workload.sizes)}"
+    yield f"{workload.kernel} {workload.dtype} {size_and_fill_text(workload)}"
     for provider in OURS:
         yield named(line.fastest(provider), best)
     for provider in (Provider.EAGER, Provider.COMPILE):

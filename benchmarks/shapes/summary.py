@@ -8,7 +8,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from roofscope.app.presentation.formatting import range_text, sizes_text
+from roofscope.app.presentation.formatting import range_text, size_and_fill_text
 from roofscope.benchmarks.peers.table import OURS, PEERS, named, peer_over_ours, time_of
 from roofscope.benchmarks.shapes.lines import Measured
 from roofscope.profiling.planning.spec import Provider
@@ -97,7 +97,7 @@ def _ratio(measured: Measured, peer: Point | None) -> float | None:
 
 def _sizes(measured: Measured) -> str:
     workload = measured.shape.workload
-    return f"{workload.dtype} {sizes_text(workload.sizes)}"
+    return f"{workload.dtype} {size_and_fill_text(workload)}"
 
 
 def _cells(measured: Measured) -> Iterator[str]:

@@ -68,6 +68,7 @@ def _planned_cells(point: Point) -> Cells:
         "parameters": {one.name: one.value for one in implementation.parameters},
         "dtype": str(workload.dtype),
         "sizes": workload.sizes,
+        "fill": str(workload.fill),
         "regime": str(point.job.regime),
         "quality": str(point.job.quality),
         "work_is_derived": work.is_derived,

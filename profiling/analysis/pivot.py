@@ -7,8 +7,9 @@ from roofscope.profiling.analysis.frame import SIZE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# What a table has in common; the last only where there are several devices.
-GROUP = ("kernel", "dtype", "regime", "device_uuid")
+# What a table has in common; fill and device only where there are several.
+GROUP = ("kernel", "dtype", "fill", "regime", "device_uuid")
+_WHERE_SEVERAL = ("fill", "device_uuid")
 
 
 class PivotError(ValueError):
@@ -33,7 +34,7 @@ def pivot(frame: "DataFrame", axis: str, value: str) -> "DataFrame":
     if timed.empty:
         raise PivotError(f"No point with the axis {axis!r} was measured.")
     # Of several devices each has its own tables: a time of one says nothing of another.
-    group = [*GROUP] if timed["device_uuid"].nunique() > 1 else [*GROUP[:-1]]
+    group = [name for name in GROUP if name not in _WHERE_SEVERAL or timed[name].nunique() > 1]
     tables = [_table(points, sizes, wanted, value, group) for _, points in timed.groupby(group, sort=False)]
     joined: Any = pd.concat(tables, ignore_index=True)
     others = [column for column in sizes if column in joined.columns and column != wanted]

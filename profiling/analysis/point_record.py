@@ -174,4 +174,5 @@ class PointRecord(Struct, frozen=True):
     executed_fp16_flop_count: float | None
     achieved_occupancy: float | None  # mean share of the warps that a busy multiprocessor holds: 0 to 1
     toolchain: str | None  # its provider's packages: "nvidia-cutlass-dsl 4.8.1"; null where it has none
+    fill: str  # uniform or normal: of floating inputs whose spec leaves it open
     samples_s: tuple[float, ...]  # one a block; in JSON only

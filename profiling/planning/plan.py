@@ -11,6 +11,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.formula import FormulaError
 from roofscope.profiling.planning.spec import (
+    Distribution,
     Dtype,
     Implementation,
     KernelSpec,
@@ -121,6 +122,7 @@ def plan_jobs(
     all_modes: bool = False,
     quality: Quality = Quality.QUICK,
     regime: Regime = Regime.BURST,
+    fill: Distribution = Distribution.UNIFORM,
     keeps_code: bool = False,
     first_id: int = 1,
     architecture: str = "",
@@ -150,7 +152,7 @@ def plan_jobs(
         implementations = tuple(found for found in kernel.implementations if is_wanted(kernel, found))
         if not implementations:
             continue
-        for workload, work in _workloads(kernel, wanted_sizes, wanted_dtypes):
+        for workload, work in _workloads(kernel, wanted_sizes, wanted_dtypes, fill):
             jobs.append(
                 Job(
                     id=f"job-{first_id + len(jobs)}",
@@ -170,10 +172,10 @@ def plan_jobs(
 
 
 def _workloads(
-    kernel: Kernel, choices: Sequence[SizeChoice], dtypes: Sequence[Dtype]
+    kernel: Kernel, choices: Sequence[SizeChoice], dtypes: Sequence[Dtype], fill: Distribution
 ) -> list[tuple[Workload, Work]]:
     workloads = (
-        Workload(kernel.spec.name, dtype, sizes)
+        Workload(kernel.spec.name, dtype, sizes, fill)
         for choice in choices
         for sizes in _sizes(kernel, choice)
         for dtype in _dtypes(kernel, dtypes)

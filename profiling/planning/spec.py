@@ -77,10 +77,17 @@ class Element(StrEnum):
 class Fill(StrEnum):
     """What an input tensor holds."""
 
-    UNIFORM = "uniform"  # in [-magnitude, magnitude]
+    UNIFORM = "uniform"  # in [-magnitude, magnitude], or as the workload has it
     POSITIVE = "positive"  # in [0.5, 1.5] at any magnitude: scales, reciprocals of deviations
     INTEGER = "integer"  # below ``TensorSpec.below``; signed bytes are centred on zero
     DERIVED = "derived"  # from the other inputs, by ``derive`` of the kernel's reference.py
+
+
+class Distribution(StrEnum):
+    """Of inputs whose spec leaves it open: those of ``Fill.UNIFORM``."""
+
+    UNIFORM = "uniform"  # in [-magnitude, magnitude]
+    NORMAL = "normal"  # of mean 0 and standard deviation magnitude
 
 
 class Multiply(StrEnum):
@@ -235,10 +242,18 @@ class Workload(Struct, frozen=True):
     kernel: str
     dtype: Dtype
     sizes: dict[str, Count]
+    # How much power a product draws depends on its numbers, and so does the clock that a power cap leaves.
+    fill: Distribution = Distribution.UNIFORM
 
     @property
     def size_label(self) -> str:
-        return size_text(self.sizes)
+        """Such as ``rows=4096, cols=1024``, and the fill where it is not the usual one."""
+        return f"{size_text(self.sizes)}{self.fill_label}"
+
+    @property
+    def fill_label(self) -> str:
+        """What stands after the sizes: ``""``, or ``, N(0,1)``."""
+        return ", N(0,1)" if self.fill is Distribution.NORMAL else ""
 
     @property
     def label(self) -> str:

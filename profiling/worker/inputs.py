@@ -7,7 +7,7 @@ import torch
 
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.planning.formula import evaluate
-from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, TensorSpec
+from roofscope.profiling.planning.spec import Distribution, Dtype, Element, Fill, KernelSpec, TensorSpec
 from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.candidate.messages import Layout
 from roofscope.profiling.worker.environment import free_bytes
@@ -23,14 +23,22 @@ class InputMaker:
     """Makes a spec's inputs for one dtype on one device from one seed.
 
     ``derive`` takes all inputs and returns those that the spec calls derived, in order, in any dtype.
+    ``fill`` is of inputs whose spec leaves it open.
     """
 
     def __init__(
-        self, spec: KernelSpec, dtype: Dtype, device: torch.device, seed: int, derive: Derive | None = None
+        self,
+        spec: KernelSpec,
+        dtype: Dtype,
+        device: torch.device,
+        seed: int,
+        derive: Derive | None = None,
+        fill: Distribution = Distribution.UNIFORM,
     ) -> None:
         self._spec = spec
         self._dtype = dtype
         self._derive = derive
+        self._distribution = fill
         self.device = device
         self._generator = torch.Generator(device).manual_seed(seed)
 
@@ -83,15 +91,18 @@ class InputMaker:
     def _fill_as(
         self, tensor: torch.Tensor, spec: TensorSpec, sizes: dict[str, int], magnitude: float = 1.0
     ) -> None:
+        generator = self._generator
         match spec.fill:
+            case Fill.UNIFORM if self._distribution is Distribution.NORMAL:
+                self._fill(tensor, lambda piece: piece.normal_(0.0, magnitude, generator=generator))
             case Fill.UNIFORM:
-                self._fill(tensor, -magnitude, magnitude)
+                self._fill(tensor, lambda piece: piece.uniform_(-magnitude, magnitude, generator=generator))
             case Fill.POSITIVE:
-                self._fill(tensor, 0.5, 1.5)
+                self._fill(tensor, lambda piece: piece.uniform_(0.5, 1.5, generator=generator))
             case Fill.INTEGER:
                 below = evaluate(spec.below, sizes)
                 lowest = -below // 2 if spec.element is Element.INT8 else 0
-                tensor.random_(lowest, max(lowest + below, lowest + 1), generator=self._generator)
+                tensor.random_(lowest, max(lowest + below, lowest + 1), generator=generator)
             case Fill.DERIVED:
                 pass  # from the others, once they have their contents
 
@@ -102,15 +113,16 @@ class InputMaker:
             for tensor, values in zip(derived, self._derive(*inputs), strict=True):
                 tensor.copy_(values)
 
-    def _fill(self, tensor: torch.Tensor, low: float, high: float) -> None:
+    def _fill(self, tensor: torch.Tensor, draw: Callable[[torch.Tensor], object]) -> None:
         if tensor.element_size() > 1:
-            tensor.uniform_(low, high, generator=self._generator)
+            draw(tensor)
             return
         # Torch has no random numbers of the 8-bit types. In pieces, because float32 is four times as large.
         whole = [tensor] if tensor.is_contiguous() else tensor.unbind()  # sets with room between them
         for piece in (piece for part in whole for piece in part.view(-1).split(_WIDE_COUNT)):
             wide = torch.empty_like(piece, dtype=torch.float32)
-            piece.copy_(wide.uniform_(low, high, generator=self._generator))
+            draw(wide)
+            piece.copy_(wide)
 
 
 def widened(inputs: InputSet) -> InputSet:

@@ -66,7 +66,9 @@ class _Prepared:
         self._call = _built(question, device)
         _, derive = load_reference(question.kernel)
         sizes = question.workload.sizes
-        maker = InputMaker(question.spec, question.workload.dtype, device, SEED, derive)
+        maker = InputMaker(
+            question.spec, question.workload.dtype, device, SEED, derive, question.workload.fill
+        )
         byte_count = bytes_a_call(maker.set_bytes(sizes), subject.bytes_per_call)
         count = _set_count(byte_count, device) if rotates else 1
         self._sets: list[InputSet] = [maker.make(sizes) for _ in range(count)]

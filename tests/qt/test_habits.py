@@ -20,7 +20,7 @@ from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.spec import Distribution, Dtype, Provider
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.tests.qt.conftest import OpenWindow, write_session
@@ -175,6 +175,7 @@ def test_the_plan_is_remembered(open_window: OpenWindow, paths: UserPaths) -> No
     bar.presets["large"].click()
     bar.own_sizes.setText("rows=4096")
     bar.regimes[Regime.SUSTAINED].click()
+    bar.fills[Distribution.NORMAL].click()
     bar.qualities[Quality.EXACT].click()
     press(first, CommandId.KEEP_CODE)  # in the menu, too
     assert bar.keep_code.isChecked()
@@ -186,6 +187,7 @@ def test_the_plan_is_remembered(open_window: OpenWindow, paths: UserPaths) -> No
     again = open_window()
     assert again.panes.plan_bar.choice() == wanted
     assert wanted.keeps_code
+    assert wanted.fill is Distribution.NORMAL
     assert again.window.actions_of[CommandId.KEEP_CODE].isChecked()
     assert again.library.checked() == checked
 

@@ -22,7 +22,7 @@ from roofscope.profiling.analysis.comparison import (
 from roofscope.profiling.analysis.statistics import median_interval
 from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.spec import Distribution, Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import BuildInfo, Evidence, Flag, Method, TimeStats
 from roofscope.profiling.results.session import Point
 from roofscope.tests.sessions import RECORDED_AT, job, measured
@@ -235,13 +235,17 @@ def test_it_reads_as_words() -> None:
     assert texts == ["5\u00a0000 calls", "1 call", "never", MISSING]
 
 
-def test_the_baseline_is_found_among_the_points_of_one_workload_and_regime() -> None:
+def test_the_baseline_is_found_among_the_points_of_one_workload_fill_and_regime() -> None:
     sustained = msgspec.structs.replace(JOB, id="job-3", regime=Regime.SUSTAINED)
     elsewhere = msgspec.structs.replace(point(Provider.EAGER, 1e-3), number=4, job=sustained)
     slower = msgspec.structs.replace(point(Provider.EAGER, 4e-3), number=2)
     cuda = msgspec.structs.replace(point(Provider.CUDA, 1e-3), number=3)
-    points = [EAGER, slower, cuda, elsewhere]
+    normal = msgspec.structs.replace(JOB.workload, fill=Distribution.NORMAL)
+    drawn = msgspec.structs.replace(JOB, id="job-4", workload=normal)
+    otherwise = msgspec.structs.replace(point(Provider.EAGER, 1e-3), number=5, job=drawn)
+    points = [EAGER, slower, cuda, elsewhere, otherwise]
     assert baseline_of(cuda, points) is EAGER
+    assert baseline_of(otherwise, points) is otherwise
     assert baseline_of(cuda, points, pinned=2) is slower
     assert baseline_of(cuda, points, provider=Provider.TRITON) is None
     assert baseline_of(elsewhere, points) is elsewhere

@@ -6,7 +6,7 @@ import pytest
 
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import SWEEP, PlanError, SizeChoice, plan_jobs, tour
-from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.spec import Distribution, Dtype, Implementation, Provider, Workload
 from roofscope.tests.sessions import make_session
 
 SOFTMAX = Kernel(
@@ -35,6 +35,17 @@ def test_a_plan_is_the_product_and_a_job_keeps_rivals_together() -> None:
     assert {len(job.implementations) for job in jobs} == {3}
     assert jobs[2].workload.sizes["rows"] == 7
     assert jobs[0].work == SOFTMAX.spec.work_at(jobs[0].workload.sizes, Dtype.FLOAT32)
+
+
+def test_the_inputs_distribution_is_part_of_the_workload_and_its_name() -> None:
+    usual, normal = (
+        plan_jobs([SOFTMAX], device="cuda:0", dtypes=(), size_choices=[SMALL], fill=fill)[0].workload
+        for fill in Distribution
+    )
+    assert usual != normal
+    assert normal.label == f"{usual.label}, N(0,1)"
+    old = msgspec.json.encode({"kernel": "softmax", "dtype": "float32", "sizes": usual.sizes})
+    assert msgspec.json.decode(old, type=Workload) == usual  # of a session from before
 
 
 def test_providers_and_stems_narrow_it() -> None:

@@ -23,7 +23,7 @@ from roofscope.app.presentation.sweep.table import aligned_text, sweep_table
 from roofscope.app.presentation.sweep.ticks import size_ticks, value_ticks
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Distribution, Dtype
 from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Origin, Session
 from roofscope.profiling.results.session_reader import load
@@ -173,6 +173,22 @@ def test_regimes_are_lines_of_their_own() -> None:
     )
     eager, sustained = (line for line in build_sweep(session).lines if line.key.startswith("eager"))
     assert not {dot.number for dot in eager.dots} & {dot.number for dot in sustained.dots}
+
+
+def test_fills_are_lines_of_their_own_and_no_sizes() -> None:
+    session = sweep_session(range(10, 13))
+    normal = tuple(
+        replace(
+            point,
+            number=point.number + 100,
+            job=replace(point.job, workload=replace(point.job.workload, fill=Distribution.NORMAL)),
+        )
+        for point in session.points
+        if point.implementation.stem == "eager"
+    )
+    session.points = (*session.points, *normal)
+    lines = {line.label: line for line in build_sweep(session).lines}
+    assert len(lines["eager PyTorch, N(0,1)"].dots) == len(lines["eager PyTorch"].dots) == 4
 
 
 def test_the_newest_of_one_size_counts() -> None:

@@ -8,6 +8,7 @@ import torch
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.spec import (
     Axis,
+    Distribution,
     Dtype,
     Element,
     Fill,
@@ -107,6 +108,17 @@ def test_thousands_of_sets_share_a_block_a_tensor_and_are_tensors_of_their_own()
     assert labels.max() < 100
     assert narrow.float().abs().max() > 0.5
     torch.testing.assert_close(sums, x.float().sum(1))
+
+
+def test_a_workload_may_have_its_inputs_from_the_normal_distribution() -> None:
+    maker = InputMaker(MANY, Dtype.BFLOAT16, torch.device("cpu"), seed=1, fill=Distribution.NORMAL)
+    x, labels, narrow, _ = maker.make({"rows": 300, "cols": 1000})
+    for values in (x.float(), narrow.float()):
+        assert values.std().item() == pytest.approx(1, abs=0.1)
+        assert values.abs().max() > 2
+    assert labels.max() > 900  # what the spec says of an input stands
+    wide, *_ = maker.make({"rows": 300, "cols": 1000}, magnitude=8.0)
+    assert wide.float().std().item() == pytest.approx(8, rel=0.05)
 
 
 def test_a_set_is_counted_with_what_a_call_writes() -> None:

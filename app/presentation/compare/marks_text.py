@@ -1,6 +1,6 @@
 """Pins, notes and tags as text."""
 
-from roofscope.app.presentation.formatting import sizes_text, time_text
+from roofscope.app.presentation.formatting import size_and_fill_text, time_text
 from roofscope.profiling.analysis.comparison import comparable
 from roofscope.profiling.plain_text import one_line, visible
 from roofscope.profiling.results.marks import Mark, pins_of
@@ -10,7 +10,7 @@ from roofscope.profiling.results.session import Point, Session
 def workload_name(point: Point) -> str:
     """Such as ``softmax bf16 32Ki × 4Ki``, with the regime where that is not the usual one."""
     workload, regime = point.job.workload, point.job.regime
-    name = f"{workload.kernel} {workload.dtype.label} {sizes_text(workload.sizes)}"
+    name = f"{workload.kernel} {workload.dtype.label} {size_and_fill_text(workload)}"
     return name if regime == "burst" else f"{name}, {regime}"
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.sweep.known import shown_points
 from roofscope.profiling.planning.parameters import Value
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Distribution, Dtype, Workload
 from roofscope.profiling.results.session import Point, Session
 
 Values = dict[str, Value]
@@ -21,6 +21,7 @@ class Subject(Struct, frozen=True):
     stem: str
     dtype: Dtype
     sizes: tuple[tuple[str, int], ...]
+    fill: Distribution
     regime: Regime
 
     @property
@@ -30,7 +31,8 @@ class Subject(Struct, frozen=True):
     @property
     def workload_text(self) -> str:
         regime = "" if self.regime is Regime.BURST else f", {self.regime}"
-        return f"{self.dtype.label} {sizes_text(dict(self.sizes))}{regime}"
+        workload = Workload(self.kernel, self.dtype, dict(self.sizes), self.fill)
+        return f"{self.dtype.label} {size_and_fill_text(workload)}{regime}"
 
     @property
     def text(self) -> str:
@@ -40,7 +42,9 @@ class Subject(Struct, frozen=True):
 def subject_of(point: Point) -> Subject:
     workload = point.job.workload
     sizes = tuple(workload.sizes.items())
-    return Subject(workload.kernel, point.implementation.stem, workload.dtype, sizes, point.job.regime)
+    return Subject(
+        workload.kernel, point.implementation.stem, workload.dtype, sizes, workload.fill, point.job.regime
+    )
 
 
 def values_of(point: Point) -> Values:

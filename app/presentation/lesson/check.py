@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.app.presentation.formatting import percent_text, sizes_text
+from roofscope.app.presentation.formatting import percent_text, size_and_fill_text, sizes_text
 from roofscope.app.presentation.point_row import reason_text
 from roofscope.app.presentation.verdict_text import ceiling_name
 from roofscope.profiling.analysis.verdict import verdict
@@ -86,7 +86,7 @@ def _judged_on_gpu(story: Story, session: Session, point: Point) -> Check:
     workload = point.job.workload
     if (workload.dtype, workload.sizes) != (story.dtype, story.sizes):
         wanted = f"{story.dtype.label}, {sizes_text(story.sizes)}"
-        here = f"{workload.dtype.label}, {sizes_text(workload.sizes)}"
+        here = f"{workload.dtype.label}, {size_and_fill_text(workload)}"
         return Check(
             State.NOT_YET, f"{name} was measured at {here}; the exercise is at {wanted}.", point.number
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.lesson.check import goal_text
 from roofscope.app.presentation.lesson.commands import commands, stem_without_gpu
 from roofscope.app.presentation.lesson.excerpt import Excerpt
@@ -81,7 +81,7 @@ def _figures(view: StoryView, session: Session | None) -> Iterator[str]:
         yield ""
         yield from _to_run(story)
         return
-    where = f"{view.workload.dtype.label}, {sizes_text(view.workload.sizes)}"
+    where = f"{view.workload.dtype.label}, {size_and_fill_text(view.workload)}"
     device = one_line(session.device.name) if session.device else "an unknown device"
     yield f"Measured on {device}, {where}; speed-up over eager PyTorch, each ± with 95 % confidence:"
     yield ""

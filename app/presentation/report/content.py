@@ -14,7 +14,7 @@ from roofscope.app.presentation.formatting import (
     counted_text,
     error_text,
     flop_rate_text,
-    sizes_text,
+    size_and_fill_text,
     spread_time_text,
 )
 from roofscope.app.presentation.point_row import PointRow, point_rows, status_text
@@ -134,7 +134,7 @@ def result_rows(rows: Sequence[JudgedRow], session: Session) -> list[ResultRow]:
 def _result(row: PointRow, why: Why | WhyNot, *, several: bool) -> ResultRow:
     point, judged = row.point, row.verdict
     workload, measured = point.job.workload, point.measured
-    size = sizes_text(workload.sizes) + (f" on {point.job.device}" if several else "")
+    size = size_and_fill_text(workload) + (f" on {point.job.device}" if several else "")
     cells = [
         Cell(workload.kernel),
         Cell(point.implementation.label),
@@ -200,7 +200,7 @@ def _best(judged: JudgedRow, session: Session) -> Best:
     where = f" on {point.job.device}" if len(session.devices) > 1 else ""
     return Best(
         point.number,
-        f"{workload.kernel} {workload.dtype.label} {sizes_text(workload.sizes)}{where}",
+        f"{workload.kernel} {workload.dtype.label} {size_and_fill_text(workload)}{where}",
         point.implementation.label,
         spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)),
         _speed_up(row),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
@@ -86,7 +86,7 @@ def chart_point(
     implementation = point.implementation
     judged = verdict_of(point) if verdict_of else verdict(point, session)
     warns = not WARNING_FLAGS.isdisjoint(judged.flags)
-    sizes = sizes_text(workload.sizes)
+    sizes = size_and_fill_text(workload)
     amount = work.flop_count or work.byte_count
     middle, low, high = (math.log10(amount / s) for s in (time.median_s, high_s, low_s))
     if work.arithmetic_intensity is None:

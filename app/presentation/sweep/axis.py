@@ -84,7 +84,7 @@ def axes_of(jobs: Sequence[Job]) -> tuple[SweepAxis, ...]:
     same for different sizes, and then the axis with the most sizes.
     """
     names = set(jobs[0].workload.sizes) if jobs else set[str]()  # a file may mix what has others
-    workloads = {job.workload.size_label: job for job in jobs if set(job.workload.sizes) == names}
+    workloads = {size_text(job.workload.sizes): job for job in jobs if set(job.workload.sizes) == names}
     if len(workloads) < 2:
         return ()
     all_sizes = [job.workload.sizes for job in workloads.values()]

@@ -18,7 +18,7 @@ from roofscope.app.presentation.sweep.quantity import Quantity, Reader, default_
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.spec import Dtype, Provider, size_text
 from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Skipped
 from roofscope.profiling.results.session import Point, Session
 
@@ -214,7 +214,7 @@ def _lines(
     """A line for each implementation with a time; the labels of the others."""
     newest: dict[str, dict[str, Point]] = {}
     for point in points:
-        newest.setdefault(_key(point), {})[point.job.workload.size_label] = point
+        newest.setdefault(_key(point), {})[size_text(point.job.workload.sizes)] = point
     found: list[SweepLine] = []
     left_out: list[str] = []
     styles: dict[Provider, int] = {}
@@ -230,7 +230,9 @@ def _lines(
         provider = first.implementation.provider
         style = styles[provider] = styles.get(provider, -1) + 1
         gaps = tuple(
-            SweepGap(point.number, axis.value(point.job), point.job.workload.size_label, why_no_time(point))
+            SweepGap(
+                point.number, axis.value(point.job), size_text(point.job.workload.sizes), why_no_time(point)
+            )
             for point in ordered
             if point.measured is None
         )
@@ -239,13 +241,13 @@ def _lines(
 
 
 def _key(point: Point) -> str:
-    name, regime = point.implementation.name, point.job.regime
-    return name if regime is Regime.BURST else f"{name} {regime}"
+    name = f"{point.implementation.name}{point.job.workload.fill_label}"
+    return name if point.job.regime is Regime.BURST else f"{name} {point.job.regime}"
 
 
 def _label(point: Point) -> str:
-    label, regime = point.implementation.label, point.job.regime
-    return label if regime is Regime.BURST else f"{label}, {regime}"
+    label = f"{point.implementation.label}{point.job.workload.fill_label}"
+    return label if point.job.regime is Regime.BURST else f"{label}, {point.job.regime}"
 
 
 def _order(points: Iterable[Point]) -> tuple[int, int]:
@@ -259,7 +261,7 @@ def _dot(point: Point, axis: SweepAxis, reader: Reader, session: Session) -> Swe
         return None
     warnings = tuple(str(flag) for flag in flags_of(point, session) if flag in WARNING_FLAGS)
     place = axis.value(point.job)
-    sizes = point.job.workload.size_label
+    sizes = size_text(point.job.workload.sizes)
     return SweepDot(point.number, place, reading.value, reading.low, reading.high, sizes, warnings)
 
 

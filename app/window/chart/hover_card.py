@@ -13,7 +13,7 @@ from roofscope.app.presentation.formatting import (
     flop_rate_text,
     intensity_text,
     percent_text,
-    sizes_text,
+    size_and_fill_text,
     spread_time_text,
     time_text,
 )
@@ -112,7 +112,7 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
         rows.append(("Roof", distance_text(judged)))
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
-    about = " · ".join((workload.dtype.label, sizes_text(workload.sizes), point.job.regime))
+    about = " · ".join((workload.dtype.label, size_and_fill_text(workload), point.job.regime))
     beside = ""
     if speed_up is not None and not speed_up.is_baseline:
         beside = f"{speed_up_short_text(speed_up)} over {speed_up.baseline.implementation.label}"
@@ -133,7 +133,7 @@ def points_html(points: Sequence[Point], session: Session, theme: Theme) -> str:
     groups: dict[str, list[Point]] = {}
     for point in points[:_MOST]:
         workload = point.job.workload
-        name = f"{workload.kernel} {workload.dtype.label} {sizes_text(workload.sizes)}"
+        name = f"{workload.kernel} {workload.dtype.label} {size_and_fill_text(workload)}"
         groups.setdefault(name, []).append(point)
     parts = [f"<div><b>{len(points)} points here</b></div>"]
     for name, members in groups.items():

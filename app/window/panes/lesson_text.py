@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.lesson.check import Check, check, goal_text
 from roofscope.app.presentation.lesson.commands import commands
 from roofscope.app.presentation.lesson.figures import Figure, StepView, StoryView, heading
@@ -107,7 +107,7 @@ class LessonText(QScrollArea):
         if step is None or view.workload is None:
             return
         others = [_named(figure) for figure in step.figures if not figure.is_looked_at]
-        others.append(f"{view.workload.dtype.label}, {sizes_text(view.workload.sizes)}")
+        others.append(f"{view.workload.dtype.label}, {size_and_fill_text(view.workload)}")
         self._figures.setText(" · ".join([step.label, *others]))
         looked = next((figure for figure in step.figures if figure.is_looked_at), None)
         self._looked_at.setText(_named(looked) if looked else "")

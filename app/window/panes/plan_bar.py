@@ -10,9 +10,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QProgressBar,
-    QSizePolicy,
     QToolButton,
     QWidget,
 )
@@ -20,7 +18,7 @@ from PySide6.QtWidgets import (
 from roofscope.app.presentation.awaited_text import awaited_text
 from roofscope.app.presentation.time_left import TimeLeft
 from roofscope.app.presentation.words import parse_sizes
-from roofscope.app.window.habits import MOST_LETTERS
+from roofscope.app.window.panes.plan_widgets import action_button, architecture_box, own_sizes_line, segment
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.app.window.widgets.elided_label import ElidedLabel
@@ -28,12 +26,10 @@ from roofscope.app.window.widgets.folding_row import FoldingRow, group
 from roofscope.app.window.widgets.labels import set_state, tip_text
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Distribution, Dtype
 from roofscope.profiling.results.outcome import Stage
-from roofscope.profiling.roofline.architecture import ARCHITECTURES, gpu_of
 from roofscope.profiling.supervision.run_events import Awaited, Progressed
 
-TIP = Qt.ItemDataRole.ToolTipRole
 Choice = TypeVar("Choice")
 
 _LEAST_MESSAGE = 38  # letters
@@ -77,45 +73,38 @@ class PlanBar(QFrame):
         self.device_box.setMaximumWidth(260)
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
-        self.architecture_box = _architecture_box()
+        self.architecture_box = architecture_box()
         self.dtypes = {
-            dtype: _segment(dtype.label, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32) for dtype in Dtype
+            dtype: segment(dtype.label, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32) for dtype in Dtype
         }
         self.presets = {
-            name: _segment(_PRESET_TEXTS.get(name, name), f"The kernels' {name} sizes") for name in PRESETS
+            name: segment(_PRESET_TEXTS.get(name, name), f"The kernels' {name} sizes") for name in PRESETS
         }
-        self.own_sizes = QLineEdit()
-        self.own_sizes.setAccessibleName("Own sizes")
-        self.own_sizes.setMaxLength(MOST_LETTERS)
-        self.own_sizes.setPlaceholderText("own: rows=4096")
-        self.own_sizes.setToolTip(
-            "Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million; a range such as "
-            "n=2^10..2^24 gives a sweep: it doubles, or steps as in n=256..4Ki+128"
-        )
-        self.own_sizes.setClearButtonEnabled(True)
-        self.own_sizes.setMinimumWidth(84)
-        self.own_sizes.setMaximumWidth(260)
-        self.own_sizes.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.own_sizes = own_sizes_line()
         self.regimes = {
-            Regime.BURST: _segment("burst", "At the clock a fresh device holds", on=True),
-            Regime.SUSTAINED: _segment("sustained", "After 3 s and more of the same work"),
+            Regime.BURST: segment("burst", "At the clock a fresh device holds", on=True),
+            Regime.SUSTAINED: segment("sustained", "After 3 s and more of the same work"),
         }
         self.qualities = {
-            Quality.QUICK: _segment("quick", "Interval of 1 %, at most 2 s each", on=True),
-            Quality.EXACT: _segment("exact", "Interval of 0.25 %, at most 10 s each"),
+            Quality.QUICK: segment("quick", "Interval of 1 %, at most 2 s each", on=True),
+            Quality.EXACT: segment("exact", "Interval of 0.25 %, at most 10 s each"),
         }
-        self.keep_code = _segment("keep code", keep_code.toolTip())
+        self.fills = {
+            Distribution.UNIFORM: segment("uniform", "Floating inputs in [-1, 1]", on=True),
+            Distribution.NORMAL: segment("normal", "Floating inputs from N(0, 1): products draw more power"),
+        }
+        self.keep_code = segment("keep code", keep_code.toolTip())
         self.keep_code.toggled.connect(keep_code.setChecked)
         keep_code.toggled.connect(self.keep_code.setChecked)
-        for choice in (self.regimes, self.qualities):
+        for choice in (self.regimes, self.qualities, self.fills):
             self._exclusive(choice.values())
-        self._run_button = _action_button(run, "run")
-        self._stop_button = _action_button(stop, "stop")
+        self._run_button = action_button(run, "run")
+        self._stop_button = action_button(stop, "stop")
         self._stop_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._more_time = more_time
-        self._more_time_button = _action_button(more_time, "more")
+        self._more_time_button = action_button(more_time, "more")
         live.setIconText("On save")  # what the button says, also after its action has changed
-        self._live_button = _action_button(live, "segment")
+        self._live_button = action_button(live, "segment")
         self._live_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self._message = ElidedLabel("muted")
         self._message.setAccessibleName("What Run would do, or how far it is")
@@ -194,6 +183,7 @@ class PlanBar(QFrame):
             presets=tuple(name for name, button in self.presets.items() if button.isChecked()),
             own_sizes=parse_sizes(self.own_sizes.text()),
             regime=_chosen(self.regimes),
+            fill=_chosen(self.fills),
             quality=_chosen(self.qualities),
             keeps_code=self.keep_code.isChecked(),
             architecture=self.architecture(),
@@ -229,6 +219,7 @@ class PlanBar(QFrame):
             *self.presets.values(),
             *self.regimes.values(),
             *self.qualities.values(),
+            *self.fills.values(),
             self.keep_code,
         ):
             widget.setEnabled(not running)
@@ -271,7 +262,8 @@ class PlanBar(QFrame):
                 group("Own sizes", [self.own_sizes], 3),
                 group("Precision", self.qualities.values(), 4),
                 group("Regime", self.regimes.values(), 5),
-                group("Generated code", [self.keep_code], 6),
+                group("Inputs", self.fills.values(), 6),
+                group("Generated code", [self.keep_code], 7),
             ),
             self._chosen_behind,
         )
@@ -297,6 +289,7 @@ class PlanBar(QFrame):
             "Own sizes": self.own_sizes.text().strip(),
             "Precision": "" if _chosen(self.qualities) is Quality.QUICK else Quality.EXACT.value,
             "Generated code": "keep code" if self.keep_code.isChecked() else "",
+            "Inputs": "" if _chosen(self.fills) is Distribution.UNIFORM else "N(0,1)",
             "Regime": "" if _chosen(self.regimes) is Regime.BURST else Regime.SUSTAINED.value,
         }
         return ", ".join(text for caption, text in said.items() if caption in folded and text)
@@ -304,7 +297,7 @@ class PlanBar(QFrame):
     def _connect(self) -> None:
         for button in self.presets.values():
             button.clicked.connect(self._touch_presets)
-        for buttons in (self.dtypes, self.presets, self.regimes, self.qualities):
+        for buttons in (self.dtypes, self.presets, self.regimes, self.qualities, self.fills):
             for button in buttons.values():
                 button.toggled.connect(self.changed)
         self.own_sizes.textChanged.connect(self.changed)
@@ -333,27 +326,6 @@ class PlanBar(QFrame):
         self.changed.emit()
 
 
-def _architecture_box() -> QComboBox:
-    box = ChoiceBox()
-    box.setAccessibleName("GPU code on the CPU")
-    box.setToolTip(
-        tip_text(
-            "Without a GPU: Triton versions are verified in Triton's interpreter, Triton and CUDA are "
-            "compiled for this architecture. Neither is timed."
-        )
-    )
-    box.addItem("no GPU code", "")
-    for architecture in ARCHITECTURES:
-        gpu = gpu_of(architecture)
-        box.addItem(f"GPU code {architecture}", architecture)
-        box.setItemData(box.count() - 1, tip_text(f"Such as {gpu.label}") if gpu else "", TIP)
-    box.setMinimumContentsLength(13)
-    box.setMaximumWidth(200)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.hide()
-    return box
-
-
 def _short(name: str) -> str:
     """A product's name without what every product has."""
     for word in ("(R)", "(TM)", "(tm)", "NVIDIA ", " Processor", " CPU"):
@@ -371,25 +343,3 @@ def progress_text(progress: Progressed, time_left: str) -> str:
 
 def _chosen(buttons: dict[Choice, QToolButton]) -> Choice:
     return next(value for value, button in buttons.items() if button.isChecked())
-
-
-def _segment(text: str, tip: str, *, on: bool = False) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setToolTip(tip_text(tip))
-    button.setAccessibleName(f"{text}: {tip}")
-    button.setCheckable(True)
-    button.setChecked(on)
-    button.setProperty("role", "segment")
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    return button
-
-
-def _action_button(action: QAction, role: str) -> QToolButton:
-    button = QToolButton()
-    button.setDefaultAction(action)
-    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-    button.setProperty("role", role)
-    button.setAccessibleName(action.text().replace("&", ""))
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    return button

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.formatting import size_and_fill_text
 from roofscope.app.presentation.timeline.source import TraceSource
 from roofscope.app.presentation.timeline.stacked import Stack, stacked
 from roofscope.app.presentation.tokens import Theme
@@ -253,4 +253,4 @@ class TracePane(QWidget):
 def trace_title(trace: TraceInfo) -> str:
     """``softmax / Triton online, bf16, 32Ki × 4Ki``: what a stack of traces tells apart."""
     workload = trace.job.workload
-    return f"{trace.implementation.title}, {workload.dtype.label}, {sizes_text(workload.sizes)}"
+    return f"{trace.implementation.title}, {workload.dtype.label}, {size_and_fill_text(workload)}"

@@ -44,7 +44,9 @@ class Subject:
         own = [Path(entry.file) for entry in question.entries.values()]
         self.lines = UserLines([Path(question.folder) / "spec.py", *own])
         self._reference, derive = load_reference(kernel)
-        maker = InputMaker(question.spec, question.workload.dtype, device, SEED, derive)
+        maker = InputMaker(
+            question.spec, question.workload.dtype, device, SEED, derive, question.workload.fill
+        )
         self.inputs: InputSet = maker.make(question.workload.sizes)
         self._kept = tuple(tensor.clone() for tensor in self.inputs)
 

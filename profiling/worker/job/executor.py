@@ -250,7 +250,12 @@ class JobExecutor:
         # A seed that nobody knows: who knows it knows the inputs, and may have the results ready.
         seed = secrets.randbits(63)
         self._maker = InputMaker(
-            spec, job.workload.dtype, self._device, seed=seed, derive=derive and self._waited(derive)
+            spec,
+            job.workload.dtype,
+            self._device,
+            seed=seed,
+            derive=derive and self._waited(derive),
+            fill=job.workload.fill,
         )
         self._reference = self._waited(run)
         self._verifier = Verifier(spec, job.workload, self._reference, self._maker)
