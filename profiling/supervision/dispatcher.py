@@ -52,7 +52,9 @@ class Dispatcher:
         now: float,
     ) -> None:
         self._devices = {device.uuid: device for device in devices}
-        self._jobs = deque(jobs)
+        # Long jobs first: one that began last would keep one device at work alone.
+        ordered = sorted(jobs, key=item_count, reverse=True) if len(devices) > 1 else jobs
+        self._jobs = deque(ordered)
         self._own = {uuid: deque(own.get(uuid, ())) for uuid in self._devices}
         self._in_flight: dict[str, Task] = {}
         self._heard: set[str] = set()  # devices whose task in flight has come to something

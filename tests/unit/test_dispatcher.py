@@ -60,6 +60,15 @@ def test_the_device_that_is_free_takes_the_next_job() -> None:
     assert shared.is_over
 
 
+def test_jobs_of_many_versions_begin_first_where_there_are_several_devices() -> None:
+    first, second, third = JOBS[:3]
+    assert len(second.job.implementations) > 1
+    short = Run(replace(first.job, implementations=first.job.implementations[:1]))
+    assert given(dispatcher(short, second, third).assign()) == [("cuda:0", "job-2"), ("cuda:1", "job-3")]
+    alone = Dispatcher((DEVICE,), (short, second), {}, now=0.0)
+    assert given(alone.assign()) == [("cuda:0", "job-1")]
+
+
 def test_each_device_measures_its_own_ceilings_after_the_last_job() -> None:
     shared = dispatcher(*JOBS[:1], probes=True)
     assert given(shared.assign()) == [("cuda:0", "job-1"), ("cuda:1", "ceilings")]
