@@ -138,6 +138,7 @@ def test_dropped_traces_are_shown_stacked_and_saved_repaired(
         qtbot.waitUntil(lambda said=said: said in pane.empty_text)
         assert path.name in pane.empty_text
         assert pane.empty_text.count(". ") == 0
+        assert not pane.files.perfetto_button.isEnabled()
         assert not pane.files.repair_button.isVisibleTo(pane)
 
 

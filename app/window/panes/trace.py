@@ -191,6 +191,7 @@ class TracePane(QWidget):
         loaded = [one for one in found if isinstance(one, LoadedTrace)]
         first = found[0]
         if not isinstance(first, LoadedTrace):
+            self.files.set_source(None)  # what cannot be read cannot be exported, either
             self._say(self._sources()[0].title, str(first))
             self._stack.setCurrentWidget(self._empty)
             return
