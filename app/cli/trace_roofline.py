@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from roofscope.app.cli.documents import print_document
-from roofscope.app.cli.errors import complain
+from roofscope.app.cli.errors import complain, refuse
 from roofscope.app.cli.options import AsJson, shipped_too
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -48,8 +48,10 @@ def command(
     Record with record_shapes=True. What no shape says for certain is listed as unknown, with the reason.
     """
     trace = read_or_refuse(file)
-    roofline, source = _ceilings(trace, session)
     found = trace_roofline(trace)
+    if not found.time_s:
+        refuse(f"{trace.title} holds no work of a GPU, so nothing of it stands on a roofline.")
+    roofline, source = _ceilings(trace, session)
     if as_json:
         print_document(
             TraceRooflineDocument(

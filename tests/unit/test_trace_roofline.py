@@ -164,3 +164,15 @@ def test_without_a_session_of_its_gpu_a_trace_has_the_data_sheet() -> None:
     of_nothing = replace(trace, devices=())
     assert own_ceilings(other, of_nothing).said.startswith("No ceilings: the data sheet of a device")
     assert traced_roofline(of_nothing, own_ceilings(other, of_nothing)).scene().points
+
+
+def test_a_trace_without_a_gpu_gets_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "cpu.json"
+    path.write_text(json.dumps({"traceEvents": [slice_("aten::mm", 1, 9, args={"External id": 3})]}))
+    ended = called(path)
+    assert ended.exit_code == 2
+    assert "cpu.json holds no work of a GPU" in ended.stderr
+    assert not ended.stdout
+    trace = open_trace(path)
+    said = traced_roofline(trace, own_ceilings(make_session(), trace)).said
+    assert said.startswith("The trace holds no work of a GPU")

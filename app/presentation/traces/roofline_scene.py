@@ -48,7 +48,9 @@ def traced_roofline(trace: Trace, ceilings: TraceCeilings) -> TracedRoofline:
     points = (_chart_point(number, point, ceilings) for number, point in enumerate(found.points))
     share, whole = percent_text(found.known_share), time_text(found.time_s)
     said = [
-        f"The work of {share} of the {whole} that the GPUs worked is known.",
+        f"The work of {share} of the {whole} that the GPUs worked is known."
+        if found.time_s
+        else "The trace holds no work of a GPU, so nothing of it stands here.",
         ceilings.said,
         ceilings.warning,
         "Above its roof: what it reads lay in the L2 cache, or a tensor was given twice."
