@@ -308,7 +308,7 @@ def test_a_page_links_to_files_that_are_there(one: Shelved) -> None:
 def test_a_page_is_of_the_session_that_has_most_of_it() -> None:
     _, session = best_view(shelved("gelu"), example_sessions(SESSIONS))
     assert session
-    assert session.path.name == "h200-gelu.roofscope"
+    assert session.path.name.endswith("-gelu.roofscope")
 
 
 def test_the_ladder_has_every_kernel_once_and_the_stories_in_their_order() -> None:

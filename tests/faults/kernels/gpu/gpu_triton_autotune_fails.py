@@ -1,7 +1,7 @@
 """Each choice of an autotuner asks for more shared memory than there is.
 
 needs: triton
-right: launch error, build error, out of memory
+right: unsupported, launch error, build error, out of memory
 """
 
 import torch
