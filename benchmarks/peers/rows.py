@@ -47,6 +47,8 @@ POINTWISE = (
     Row("A5", "bias_gelu", F32, goals=of(0.96, Mix.COPY)),
     Row("A5", "swish", F32, goals=of(0.96, Mix.COPY)),
     Row("A5", "swiglu", BF16, goals=of(0.96, Mix.TRIAD)),
+    # Eager is some fifteen operators; Inductor fuses them.
+    Row("A7", "adamw", F32, goals=of(0.97, Mix.TRIAD)),
     # Liger's works only in place, and on q and k at once, so it is no peer of this one; QuACK's is.
     Row("A6", "rope", BF16, goals=of(0.93, Mix.COPY)),
 )
@@ -57,6 +59,12 @@ REDUCTIONS = (
     Row("B3", "weighted_sum_backward", F32, {"rows": 100_000, "cols": 4096}, of(0.93, Mix.COPY), False),
     Row("B4", "cumsum", F32, goals=of(0.90, Mix.COPY)),
     Row("B4", "cumsum", F32, {"rows": 1, "cols": 2**27}, of(0.90, Mix.COPY)),  # CUB scans one row
+    Row("B5", "histogram", F32, goals=of(0.93, Mix.READ)),
+    Row("B7", "radix_sort", F32, goals=BEST),  # eager makes indices as well
+    *(
+        Row("B6", "top_k", BF16, {"rows": rows, "cols": cols}, of(0.80, Mix.READ))
+        for rows, cols in ((4096, 32768), (1024, 131_072), (64, 262_144))
+    ),
 )
 NORMS = (
     *(
@@ -83,6 +91,10 @@ NORMS = (
 )
 QUANTISED = (
     Row("D1", "quantize_int8", BF16, {}, of(0.93, Mix.TRIAD), False),
+    *(
+        Row("D1", "rms_norm_quantize_fp8", BF16, sizes, of(0.93, Mix.TRIAD), False)
+        for sizes in ROWS_OF_MODELS
+    ),
     Row("D1", "dequantize_int8", BF16, goals=of(0.93, Mix.COPY)),
     Row("D2", "quantize_int4", BF16, {}, of(0.90, Mix.TRIAD), False),
     Row("D2", "dequantize_int4", BF16, goals=of(0.90, Mix.WRITE)),

@@ -37,6 +37,7 @@ def _interpret() -> None:
     if OTHER:
         sys.path.insert(0, str(Path(__file__).parents[2] / ".tools" / f"triton-{OTHER}"))
     _fuse()
+    _round_to_fp8()
 
 
 def _fuse() -> None:
@@ -56,6 +57,23 @@ def _fuse() -> None:
         return TensorHandle(np.asarray(fused(x.data, y.data, z.data), np.float32), z.dtype.scalar)
 
     InterpreterBuilder.create_fma = create_fma
+
+
+def _round_to_fp8() -> None:
+    """The interpreter cuts off what E4M3 has no room for, where a GPU rounds halves to even."""
+    import torch
+    from triton import language as tl
+    from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+
+    convert: Any = InterpreterBuilder.create_fp_to_fp
+
+    def create_fp_to_fp(builder: Any, source: Any, target: Any, rounding: Any) -> Any:
+        if source.dtype.scalar != tl.float32 or target.scalar != tl.float8e4nv:
+            return convert(builder, source, target, rounding)
+        codes = torch.from_numpy(source.data.copy()).to(torch.float8_e4m3fn)
+        return TensorHandle(codes.view(torch.uint8).numpy(), tl.float8e4nv)
+
+    InterpreterBuilder.create_fp_to_fp = create_fp_to_fp
 
 
 def version() -> str:

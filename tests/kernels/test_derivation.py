@@ -17,7 +17,12 @@ from roofscope.profiling.planning.spec import Dtype, Element, Multiply, Pipe, Te
 from roofscope.profiling.worker.derive.deriving import derivation, with_types_of_subject
 from roofscope.tests.kernels.cases import CATALOG, name_of
 
-ALL = CATALOG.kernels
+# A workload has the type of one of its tensors; measure refuses integers alone, such as those of a histogram.
+ALL = [
+    kernel
+    for kernel in CATALOG.kernels
+    if any(one.element_at(kernel.spec.dtypes[0]) in set(Dtype) for one in kernel.spec.inputs)
+]
 # FLOPs derived from eager.py over those of the spec where they differ, as sizes grow, and why.
 DIFFERS: dict[str, tuple[Fraction, str]] = {
     "attention_backward_causal": (Fraction(2), "the mask is a tensor, so the hidden half is counted too"),
@@ -26,8 +31,11 @@ DIFFERS: dict[str, tuple[Fraction, str]] = {
     "layer_norm_backward": (Fraction(13, 12), "eager's formula has one product an element more"),
     "quantize_int4": (Fraction(7, 3), "the spec counts no clamp, no offset and one product for two"),
     "quantize_int8": (Fraction(2), "the spec counts no clamp and one product for two"),
+    "top_k": (Fraction(0), "no comparison of a sort is counted"),
     "weighted_sum_backward": (Fraction(2, 3), "only the product counts, not dx, which other units write"),
 }
+# Operators of eager.py whose work no formula gives.
+UNCOUNTED = {"top_k": ("aten.sort",)}
 # Of these the pipe is another one than the spec says, for the same reason.
 OTHER_PIPE = {"weighted_sum_backward"}
 
@@ -85,7 +93,7 @@ def test_flops_are_those_of_the_spec_or_differ_for_a_reason(kernel: Kernel) -> N
     sizes = {**sizes, **({"rows": 16} if kernel.spec.name == "row_loop" else {})}  # a loop over rows
     found, stated = derived(kernel, sizes), spec.work_at(sizes, spec.dtypes[0]).flop_count
     flops = evaluate(found.work.flop_count, values(kernel, sizes))
-    assert found.uncounted == ()
+    assert found.uncounted == UNCOUNTED.get(spec.name, ())
     expected, _ = DIFFERS.get(spec.name, (Fraction(1), ""))
     if spec.pipe is Pipe.TENSOR and spec.name not in DIFFERS:
         assert flops == stated

@@ -1,0 +1,173 @@
+// RMS norm and its rows in FP8 with the row in registers: one read of memory, one reduction a row.
+//
+// Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares; codes e4m3(448 y[r, c] / l_r),
+//   l_r = max_c |y[r, c]|, and scale l_r / 448. 6 rows cols FLOP, rows (cols (s + 1) + 4) + cols s bytes.
+// Mapping: as rms_norm/cuda_registers: a row group of 8 lanes to 1024 threads owns a row, and each thread keeps 1 to 4
+//   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that are too long for registers or
+//   do not start on 16 bytes go by pieces and are read twice.
+// Idea: the root cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
+//   once, across one barrier, and no code waits for the root, which is in the scale alone. A product of two 16-bit
+//   numbers is exact in float32.
+#include <cuda_fp8.h>
+
+#include "shared/quantise.cuh"
+#include "shared/rms_norm.cuh"
+
+constexpr float LARGEST_CODE = 448.0f;
+
+// Of a thread's elements, then of a row's.
+struct Statistics {
+    float squares = 0.0f;
+    unsigned largest = 0;  // bits of the largest |x w|, as quantise.cuh compares magnitudes
+
+    __device__ __forceinline__ void take(const Bits& pack, const Bits& w) {
+        float values[PACK], weights[PACK];
+        unpack_words(pack, values);
+        unpack_words(w, weights);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            squares = fmaf(values[i], values[i], squares);
+            largest = max(largest, __float_as_uint(values[i] * weights[i]) & 0x7fffffffu);
+        }
+    }
+
+    // Over a row group; each of its threads gets it.
+    template <int GROUP>
+    __device__ __forceinline__ Statistics over_group() const {
+        if constexpr (GROUP <= WARP) {
+            return {lanes_sum<GROUP>(squares), largest_over<GROUP>(largest)};
+        } else {
+            __shared__ Statistics partial[WARP];
+            const int lane = threadIdx.x % WARP;
+            const Statistics mine = over_group<WARP>();
+            if (lane == 0) partial[threadIdx.x / WARP] = mine;
+            __syncthreads();
+            return (lane < blockDim.x / WARP ? partial[lane] : Statistics{0.0f, 0}).over_group<WARP>();
+        }
+    }
+};
+
+// How a row is quantised, from its statistics and the reciprocal of its length.
+struct Row {
+    float scale;
+    float factor;  // of x w
+
+    __device__ __forceinline__ Row(const Statistics& row, float one_of_cols) {
+        // At least 2^-100, so that the reciprocal is finite; as integers, because a NaN has to stay one.
+        const float divisor = __uint_as_float(max(row.largest, 0x0d800000u));
+        const float inverse = fast_reciprocal(divisor);
+        factor = LARGEST_CODE * fmaf(inverse, fmaf(-divisor, inverse, 1.0f), inverse);
+        const float rstd = rsqrtf(fmaf(row.squares, one_of_cols, EPSILON));
+        scale = row.largest == 0 ? 1.0f : rstd * __uint_as_float(row.largest) * (1.0f / LARGEST_CODE);
+    }
+
+    __device__ __forceinline__ PackedBytes codes(const Bits& pack, const Bits& w) const {
+        float values[PACK], weights[PACK];
+        unpack_words(pack, values);
+        unpack_words(w, weights);
+        PackedBytes codes;
+#pragma unroll
+        for (int i = 0; i < PACK; i += 4) {
+            codes.word[i / 4] = two(values + i, weights + i) | two(values + i + 2, weights + i + 2) << 16;
+        }
+        return codes;
+    }
+
+    __device__ __forceinline__ unsigned two(const float* x, const float* w) const {
+        const float2 quotients = {x[0] * w[0] * factor, x[1] * w[1] * factor};
+        return __nv_cvt_float2_to_fp8x2(quotients, __NV_SATFINITE, __NV_E4M3);
+    }
+};
+
+template <bool PACKED>
+__device__ __forceinline__ void store(const Share<PACKED>& share, unsigned char* q, int p, const PackedBytes& codes) {
+    if constexpr (PACKED) {
+        if (share.has(p, 0)) *reinterpret_cast<PackedBytes*>(q + share.column(p, 0)) = codes;
+    } else {
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            if (share.has(p, i)) q[share.column(p, i)] = static_cast<unsigned char>(codes.word[i / 4] >> i % 4 * 8);
+        }
+    }
+}
+
+template <int GROUP, int PACKS>
+__device__ __forceinline__ void quantise(
+    const SCALAR* x, const SCALAR* w, unsigned char* q, float* scale, long long rows, long long cols
+) {
+    const Share<true> share = group_share<GROUP>(rows, cols);
+    const long long row = group_row<GROUP>();
+    x += row * cols;
+    q += row * cols;
+    constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, over the reduction
+    Bits packs[PACKS], weights[PACKS];
+    share.load_evict_last(x, packs);
+    if (EARLY) share.load(w, weights);
+
+    // Before Ada a conversion to FP8 is a score of instructions and registers: there the scales of a pack wait for the
+    // pack before.
+    constexpr bool LATE = __CUDA_ARCH__ < 890;
+    const SCALAR* w_of_pack = w;
+    Statistics mine;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        mine.take(packs[p], EARLY ? weights[p] : share.load(w_of_pack, p));
+        if (LATE) w_of_pack = once_known(__uint_as_float(mine.largest), w_of_pack);
+    }
+    const Row how(mine.over_group<GROUP>(), one_of(cols));
+    if (share.thread == 0 && row < rows) scale[row] = how.scale;
+    keep_packed(packs);
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        store(share, q, p, how.codes(packs[p], EARLY ? weights[p] : share.load(w_of_pack, p)));
+    }
+}
+
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                             \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,  \
+        float* __restrict__ scale, long long rows, long long cols) {                                \
+        quantise<GROUP, PACKS>(x, w, q, scale, rows, cols);                                          \
+    }
+
+KERNEL(rms_norm_quantize_lanes_8, 8, 4, 128, 8)
+KERNEL(rms_norm_quantize_lanes_16, 16, 4, 128, 8)
+KERNEL(rms_norm_quantize_lanes_32, 32, 4, 128, 8)
+KERNEL(rms_norm_quantize_warp_1, 32, 1, 128, 8)
+KERNEL(rms_norm_quantize_warp_2, 32, 2, 128, 8)
+KERNEL(rms_norm_quantize_block_4, BLOCK_GROUP, 4, 512, 2)
+// Not 8 packs of half the threads: beside the scales of columns they do not fit into 64 registers.
+KERNEL(rms_norm_quantize_long_4, BLOCK_GROUP, 4, 1024, 1)
+
+template <bool PACKED>
+__device__ __forceinline__ void quantise_by_pieces(
+    const SCALAR* x, const SCALAR* w, unsigned char* q, float* scale, long long cols
+) {
+    const int piece = blockDim.x * PACK;
+    Statistics mine;
+#pragma unroll 2
+    for (long long start = 0; start < cols; start += piece) {
+        const Share<PACKED> share = piece_share<PACKED>(start, cols);
+        mine.take(share.load(x + start, 0), share.load(w + start, 0));
+    }
+    const Row how(mine.over_group<BLOCK_GROUP>(), 1.0f / cols);
+    if (threadIdx.x == 0) *scale = how.scale;
+    for (long long start = 0; start < cols; start += piece) {
+        const Share<PACKED> share = piece_share<PACKED>(start, cols);
+        store(share, q + start, 0, how.codes(share.load(x + start, 0), share.load(w + start, 0)));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024) rms_norm_quantize_pieces(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,
+    float* __restrict__ scale, long long rows, long long cols
+) {
+    x += blockIdx.x * cols;
+    q += blockIdx.x * cols;
+    scale += blockIdx.x;
+    if (are_packed(cols, x, w) && reinterpret_cast<unsigned long long>(q) % PACK == 0) {
+        quantise_by_pieces<true>(x, w, q, scale, cols);
+    } else {
+        quantise_by_pieces<false>(x, w, q, scale, cols);
+    }
+}

@@ -1,0 +1,54 @@
+"""Kernels that select, sort or count, on a GPU, on data that are not random: exact in every version."""
+
+import pytest
+import torch
+
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.tests.gpu.test_kernels_gpu import built
+from roofscope.tests.kernels.cases import implementations, name_of, reference
+from roofscope.tests.kernels.hard_cases import LENGTHS, keys_of, rows_of, same
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's own, while it compiles
+]
+
+# Not the libraries: torch.topk takes positive zeros before negative ones.
+EVERY = list(implementations(Provider.TRITON, Provider.CUDA))
+SELECTING = [pair for pair in EVERY if pair[0].spec.name == "top_k"]
+SORTING = [pair for pair in EVERY if pair[0].spec.name == "radix_sort"]
+COUNTING = [pair for pair in EVERY if pair[0].spec.name == "histogram"]
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), SELECTING, ids=name_of)
+def test_equal_elements_come_in_the_order_of_the_row(
+    kernel: Kernel, version: Implementation, dtype: Dtype
+) -> None:
+    call = built(kernel, version, dtype)
+    for cols in (*LENGTHS, 100_003):
+        for name, rows in rows_of(cols):
+            x = rows.to(getattr(torch, dtype))
+            # On a CPU: torch's sort on a GPU does not take a NaN whose sign is set for the largest.
+            for found, expected in zip(call(x.cuda()), reference(kernel, (x,)), strict=True):
+                assert same(found.cpu(), expected), (name, cols)
+
+
+@pytest.mark.parametrize(("kernel", "version"), SORTING, ids=name_of)
+def test_keys_of_either_sign_and_many_alike_are_sorted(kernel: Kernel, version: Implementation) -> None:
+    """Up to hundreds of tiles, which wait for each other, again and again."""
+    call = built(kernel, version, Dtype.FLOAT32)
+    for n in (1, 513, 8192, 8193, 3_000_001):
+        for name, keys in keys_of(n):
+            key = keys.cuda()
+            for _ in range(5):
+                assert torch.equal(call(key)[0], key.sort().values), (name, n)
+
+
+@pytest.mark.parametrize(("kernel", "version"), COUNTING, ids=name_of)
+def test_every_key_may_be_the_same(kernel: Kernel, version: Implementation) -> None:
+    call = built(kernel, version, Dtype.FLOAT32)
+    for key in (0, 255):
+        (count,) = call(torch.full((1_000_003,), key, dtype=torch.int32, device="cuda"))
+        assert count.sum() == count[key] == 1_000_003
