@@ -5,11 +5,13 @@
 //   h. 5 rows cols FLOP, (4 rows cols + cols) s bytes.
 // Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of h as they are stored, so that y is the norm of the h that is returned,
-//   rounding and all. Rows that are too long for registers or do not start on 16 bytes go by pieces: the second
-//   pass reads the h that it wrote in the first, from L1 or L2.
+//   rounding and all. Rows that do not start on 16 bytes have packs where they are aligned, and the elements
+//   beside them go one by one. Rows that are too long for registers go by pieces: the second pass reads the h that it
+//   wrote in the first, from L1 or L2.
 // Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
 //   more.
-#include "shared/rms_norm.cuh"
+#include "add_rms_norm/operation.cuh"
+#include "shared/row_groups.cuh"
 
 // h of one pack, rounded to its type.
 __device__ __forceinline__ Bits sum_of(const Bits& x, const Bits& residual) {
@@ -55,7 +57,7 @@ __device__ __forceinline__ void add_and_normalise(
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                    \
-        add_and_normalise<GROUP, PACKS>(x, residual, w, y, h, rows, cols);                                    \
+        add_and_normalise<GROUP, PACKS>(x, residual, w, y, h, rows, cols);  \
     }
 
 KERNEL(add_rms_norm_lanes_8, 8, 4, 128, 8)
@@ -65,6 +67,20 @@ KERNEL(add_rms_norm_warp_1, 32, 1, 128, 8)
 KERNEL(add_rms_norm_warp_2, 32, 2, 128, 8)
 KERNEL(add_rms_norm_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL(add_rms_norm_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
+#define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
+        SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) { \
+        rows_by_groups<GROUP, PACKS>(AddRmsNorm(x, residual, {w, cols}, y, h), rows, cols);  \
+    }
+
+KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_8, 8, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_16, 16, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_32, 32, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void add_and_normalise_by_pieces(

@@ -5,13 +5,12 @@
 // Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. The variance is taken
 //   about the mean, in a second reduction: the difference of two large sums would lose it. w and b are read again
-//   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that are too long for
-//   registers or do not start on 16 bytes go by pieces: read three times, from DRAM the first time, from L1 or L2
-//   then.
+//   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that do not start
+//   on 16 bytes have packs where they are aligned, and the elements beside them go one by one. Rows that are too long
+//   for registers go by pieces: read three times, from DRAM the first time, from L1 or L2 then.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
-#include "shared/rows.cuh"
-
-constexpr float EPSILON = 1e-5f;
+#include "layer_norm/operation.cuh"
+#include "shared/row_groups.cuh"
 
 __device__ __forceinline__ float sum_of(const Bits& pack) {
     float values[PACK], sum = 0.0f;
@@ -94,7 +93,7 @@ constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
-        normalise<GROUP, PACKS>(x, w, b, y, rows, cols);                                                      \
+        normalise<GROUP, PACKS>(x, w, b, y, rows, cols);  \
     }
 
 KERNEL(layer_norm_lanes_8, 8, 4, 128, 8)
@@ -104,6 +103,20 @@ KERNEL(layer_norm_warp_1, 32, 1, 128, 8)
 KERNEL(layer_norm_warp_2, 32, 2, 128, 8)
 KERNEL(layer_norm_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512)
 KERNEL(layer_norm_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
+#define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
+        SCALAR* __restrict__ y, long long rows, long long cols) { \
+        rows_by_groups<GROUP, PACKS>(LayerNorm{x, {w, cols}, {b, cols}, y}, rows, cols);  \
+    }
+
+KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_8, 8, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_16, 16, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_32, 32, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(

@@ -38,6 +38,8 @@ SPEC = KernelSpec(
         {"rows": 4097, "cols": 1031},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
+        {"rows": 133, "cols": 263},
+        {"rows": 3, "cols": 70001},  # which several blocks share, each row at another alignment
     ),
     large_magnitude=1e4,
     sweep=ROW_SWEEP,

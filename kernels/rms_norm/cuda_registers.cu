@@ -4,10 +4,12 @@
 //   rows cols + cols) s bytes.
 // Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. w is read again by every
-//   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that are too long for registers or
-//   do not start on 16 bytes go by pieces and are read twice, the second time from L1 or L2.
+//   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that do
+//   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one. Rows that are
+//   too long for registers go by pieces and are read twice, the second time from L1 or L2.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
-#include "shared/rms_norm.cuh"
+#include "shared/rms_norm_parts.cuh"
+#include "shared/row_groups.cuh"
 
 template <int GROUP, int PACKS>
 __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
@@ -38,7 +40,7 @@ constexpr int BLOCKS_OF_8_PACKS = __CUDA_ARCH__ == 900 ? 2 : 1;
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
         long long rows, long long cols) {                                                                    \
-        normalise<GROUP, PACKS>(x, w, y, rows, cols);                                                         \
+        normalise<GROUP, PACKS>(x, w, y, rows, cols);  \
     }
 
 KERNEL(rms_norm_lanes_8, 8, 4, 128, 8)
@@ -48,6 +50,19 @@ KERNEL(rms_norm_warp_1, 32, 1, 128, 8)
 KERNEL(rms_norm_warp_2, 32, 2, 128, 8)
 KERNEL(rms_norm_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS)
+
+// Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
+#define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        rows_by_groups<GROUP, PACKS>(RmsNorm{x, {w, cols}, y}, rows, cols);  \
+    }
+
+KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_8, 8, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_16, 16, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_32, 32, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols) {

@@ -69,7 +69,33 @@ __device__ __forceinline__ void meet_cluster() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
+// The same for what blocks write to each other: every block that comes out of the wait sees what was written before.
+__device__ __forceinline__ void arrive_at_cluster() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+// Writes a struct of words to the same shared variable of block number `rank` of the cluster.
+template <typename Words>
+__device__ __forceinline__ void store_at_rank(Words* variable, int rank, const Words& value) {
+    unsigned theirs;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(shared_address(variable)), "r"(rank));
+#pragma unroll
+    for (int i = 0; i < sizeof(Words) / 4; ++i) {
+        asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(theirs + 4 * i),
+                     "r"(reinterpret_cast<const unsigned*>(&value)[i])
+                     : "memory");
+    }
+}
+
 // ---- TMA ---------------------------------------------------------------------------------------
+
+// Copies `bytes`, a multiple of 16, between addresses that are multiples of 16; they count on `barrier`.
+__device__ __forceinline__ void copy_bytes(void* to, const void* from, unsigned bytes, Barrier* barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
 
 // Copies the box at column x and row y, zeros where it lies outside the tensor; its bytes count on `barrier`.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap& map, int x, int y, Barrier* barrier) {

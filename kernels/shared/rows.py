@@ -13,14 +13,21 @@ _FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GP
 _FEW_ROWS_THREADS = 64  # of a block then
 
 
-def launch_rows(program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor) -> None:
+def launch_rows(
+    program: CudaProgram,
+    name: str,
+    x: torch.Tensor,
+    *others: torch.Tensor,
+    at_any_alignment: bool = False,
+) -> None:
     """Launch ``<name>_lanes_8``, ``_warp_1``, ``_block_4`` or another over the rows of ``x``, (rows, cols).
 
     The arguments are the tensors, which all contiguous with ``cols`` columns, then ``rows`` and ``cols``.
+    ``at_any_alignment``: there are ``<name>_any_8``, ``_any_block_4`` and so on for rows that are not packed.
     """
     rows, cols = x.shape
     tensors = (x, *others)
-    group, grid, block = _row_group(rows, cols, *tensors)
+    group, grid, block = _row_group(rows, cols, *tensors, at_any_alignment=at_any_alignment)
     program.launch(f"{name}_{group}", grid, block, *tensors, rows, cols)
 
 
@@ -30,16 +37,19 @@ def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
     return all(start % PACK_BYTES == 0 for start in starts)
 
 
-def _row_group(rows: int, cols: int, *tensors: torch.Tensor) -> tuple[str, int, int]:
+def _row_group(rows: int, cols: int, *tensors: torch.Tensor, at_any_alignment: bool) -> tuple[str, int, int]:
     packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
-    if are_packed(cols, *tensors):
+    if packed := are_packed(cols, *tensors):
         for most in (1, 2):  # packs of a thread
             if packs <= most * _WARP and rows <= _FEW_ROWS:
                 return f"warp_{most}", -(-rows * _WARP // _FEW_ROWS_THREADS), _FEW_ROWS_THREADS
+    if packed or (at_any_alignment and cols):
         for lanes in (8, 16, 32):
             if packs <= lanes * _LANES_PACKS:
-                return f"lanes_{lanes}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
+                name = f"lanes_{lanes}" if packed else f"any_{lanes}"
+                return name, -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
         for most in (4, 8):
             if packs <= most * _MOST_THREADS:
-                return f"block_{most}", rows, -(-packs // (most * _WARP)) * _WARP
+                name = f"block_{most}" if packed else f"any_block_{most}"
+                return name, rows, -(-packs // (most * _WARP)) * _WARP
     return "pieces", rows if cols else 0, min(-(-packs // _WARP) * _WARP, 1024)

@@ -5,11 +5,13 @@
 // Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
 //   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
-//   the powers again relative to the row's. Rows that are too long for registers or do not start on 16 bytes go by
-//   pieces and are read twice, the second time from L1 or L2.
+//   the powers again relative to the row's. Rows that do not start on 16 bytes have packs where they are aligned, and
+//   the elements beside them go one by one. Rows that are too long for registers go by pieces and are read twice, the
+//   second time from L1 or L2.
 // Idea: Milakov and Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on
 //   chip by row groups that grow with them.
-#include "softmax/statistics.cuh"
+#include "softmax/operation.cuh"
+#include "shared/row_groups.cuh"
 
 template <int GROUP>
 __device__ __forceinline__ Statistics over_group(Statistics mine) {
@@ -47,7 +49,7 @@ constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 #define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {              \
-        softmax_row<GROUP, PACKS>(x, y, rows, cols);                                                          \
+        softmax_row<GROUP, PACKS>(x, y, rows, cols);  \
     }
 
 KERNEL(softmax_lanes_8, 8, 4, 128, 7)
@@ -57,6 +59,19 @@ KERNEL(softmax_warp_1, 32, 1, 128, 7)
 KERNEL(softmax_warp_2, 32, 2, 128, 7)
 KERNEL(softmax_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512)
 KERNEL(softmax_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
+#define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        rows_by_groups<GROUP, PACKS>(Softmax{x, y}, rows, cols);  \
+    }
+
+KERNEL_AT_ANY_ALIGNMENT(softmax_any_8, 8, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(softmax_any_16, 16, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(softmax_any_32, 32, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {

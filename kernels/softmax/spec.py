@@ -26,6 +26,8 @@ SPEC = KernelSpec(
         {"rows": 3, "cols": 17001},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
+        {"rows": 133, "cols": 263},
+        {"rows": 3, "cols": 70001},  # which several blocks share, each row at another alignment
     ),
     large_magnitude=1e4,  # exp(1e4) overflows every type: the maximum must come off first
     sweep=(

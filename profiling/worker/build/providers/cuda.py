@@ -55,6 +55,7 @@ _OVERLAPS_FROM = (9, 0)
 _MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 _MOST_TOLD = 16  # kernels of which facts are kept
 _SHARED_UNASKED = 48 * 1024  # bytes of dynamic shared memory that every kernel may have
+_CLUSTER_UNASKED = 8  # blocks of a cluster that every kernel may have
 
 # A ctypes array is a struct that is passed by value, such as a tensor map.
 Argument = torch.Tensor | int | np.generic | ctypes.Array[Any]
@@ -84,6 +85,7 @@ class CudaProgram:
         )
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
+        self._clusters: dict[str, int] = {}  # blocks of a cluster that a kernel was last launched with
         core.Device(device.index or 0).set_current()
 
     @property
@@ -98,12 +100,14 @@ class CudaProgram:
         *arguments: Argument,
         shared_bytes: int = 0,
         overlaps: bool = False,
+        cluster: int = 1,
     ) -> None:
         """Launch on torch's current stream. An empty grid does nothing. Raises Refusal for one too large.
 
         Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they are;
         ``shared_bytes`` is dynamic shared memory, also beyond 48 KiB. A kernel that ``overlaps`` may start
         before the one in front has ended, where the GPU can, and waits for it itself: ``shared/overlap.cuh``.
+        ``cluster`` neighbours of the grid are a cluster, where the source declares none.
         """
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
@@ -121,8 +125,12 @@ class CudaProgram:
         cells = [_cell(value) for value in arguments]
         addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
         stream = torch.cuda.current_stream(self.device).cuda_stream
-        if overlaps and torch.cuda.get_device_capability(self.device) >= _OVERLAPS_FROM:
-            config = _overlapping(blocks, threads, shared_bytes, stream)
+        overlaps = overlaps and torch.cuda.get_device_capability(self.device) >= _OVERLAPS_FROM
+        if overlaps or cluster > 1:
+            if cluster > max(self._clusters.get(name, 1), _CLUSTER_UNASKED):
+                _allow_large_clusters(function)
+            self._clusters[name] = cluster
+            config = _configuration(blocks, threads, shared_bytes, stream, overlaps=overlaps, cluster=cluster)
             (error,) = driver.cuLaunchKernelEx(config, function, ctypes.addressof(addresses), 0)
         else:
             (error,) = driver.cuLaunchKernel(
@@ -153,7 +161,10 @@ class CudaProgram:
             shared_bytes=max(_fact(a.shared_size_bytes) for a in attributes),
             architecture=self.architecture,
             double_instructions=double_instructions(self._ptx) if self._ptx else None,
-            kernels=tuple(_built(name, kernel) for name, kernel in list(self.launched.items())[:_MOST_TOLD]),
+            kernels=tuple(
+                _built(name, kernel, self._clusters.get(name, 1))
+                for name, kernel in list(self.launched.items())[:_MOST_TOLD]
+            ),
         )
 
     def code(self, budget: Budget) -> Iterator[Code]:
@@ -314,26 +325,53 @@ def _raise_shared_memory(function: Any, shared_bytes: int) -> None:
         raise Refusal(f"This GPU gives a block less than the {shared_bytes} B of shared memory asked for.")
 
 
-def _overlapping(blocks: tuple[int, ...], threads: tuple[int, ...], shared_bytes: int, stream: int) -> Any:
-    """The driver's configuration of a programmatic dependent launch."""
-    config, early = driver.CUlaunchConfig(), driver.CUlaunchAttribute()
+def _allow_large_clusters(function: Any) -> None:
+    """Allow a kernel clusters of more blocks than every GPU with clusters has. Raises Refusal."""
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    (error,) = driver.cuFuncSetAttribute(function, attribute, 1)
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise Refusal(f"This GPU has no clusters of more than {_CLUSTER_UNASKED} blocks.")
+
+
+def _configuration(
+    blocks: tuple[int, ...],
+    threads: tuple[int, ...],
+    shared_bytes: int,
+    stream: int,
+    *,
+    overlaps: bool,
+    cluster: int,
+) -> Any:
+    """The driver's configuration of a programmatic dependent launch, of one by clusters, or of both."""
+    config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = blocks
     config.blockDimX, config.blockDimY, config.blockDimZ = threads
     config.sharedMemBytes, config.hStream = shared_bytes, stream
-    early.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    early.value.programmaticStreamSerializationAllowed = 1
-    config.attrs, config.numAttrs = [early], 1
+    attributes: list[Any] = []
+    if overlaps:
+        early = driver.CUlaunchAttribute()
+        early.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        early.value.programmaticStreamSerializationAllowed = 1
+        attributes.append(early)
+    if cluster > 1:
+        together = driver.CUlaunchAttribute()
+        together.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        extents = together.value.clusterDim
+        extents.x, extents.y, extents.z = cluster, 1, 1
+        attributes.append(together)
+    config.attrs, config.numAttrs = attributes, len(attributes)
     return config
 
 
-def _built(name: str, kernel: Any) -> BuiltKernel:
+def _built(name: str, kernel: Any, cluster: int) -> BuiltKernel:
+    """``cluster``: its blocks where the launch has said so."""
     attributes = kernel.attributes
     return BuiltKernel(
         name,
         registers=_fact(attributes.num_regs),
         spill_bytes=_fact(attributes.local_size_bytes),
         shared_bytes=_fact(attributes.shared_size_bytes),
-        cluster=_cluster(kernel),
+        cluster=(cluster, 1, 1) if cluster > 1 else _cluster(kernel),
     )
 
 

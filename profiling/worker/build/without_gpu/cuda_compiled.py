@@ -52,10 +52,17 @@ class NotedProgram:
         return self._gpu.multiprocessor_count
 
     def launch(
-        self, name: str, grid: Any, block: Any, *_: object, shared_bytes: int = 0, overlaps: bool = False
+        self,
+        name: str,
+        grid: Any,
+        block: Any,
+        *_: object,
+        shared_bytes: int = 0,
+        overlaps: bool = False,
+        cluster: int = 1,
     ) -> None:
         """Raises Refusal and RuntimeError where a GPU of the architecture would not launch it."""
-        del overlaps
+        del overlaps, cluster
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
             return

@@ -1,0 +1,16 @@
+// Layer norm of long rows by clusters of blocks: one read and one write of memory where one block cannot hold a row.
+//
+// Formula: y[r, c] = (x[r, c] - m_r) / sqrt(v_r + 1e-5) w[c] + b[c], m_r and v_r the row's mean and variance. 8
+//   rows cols FLOP, (2 rows cols + 2 cols) s bytes.
+// Mapping: a cluster of 1 to 16 blocks owns a row, of any length and alignment. Each block copies its part into shared
+//   memory by bulk copies, all of it under way at once, and several blocks share a multiprocessor, so that one reads
+//   while another computes and writes: shared/row_cluster.cuh. shared/row_parts.py chooses by the shape.
+// Idea: a row kept on chip by a cluster, and statistics through distributed shared memory, as in QuACK (Dao-AILab).
+#include "shared/row_cluster.cuh"
+#include "layer_norm/operation.cuh"
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) layer_norm_cluster(
+    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
+) {
+    rows_by_clusters(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
+}

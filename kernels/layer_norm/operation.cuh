@@ -1,0 +1,104 @@
+// Layer norm of a row that several blocks share: row_parts.cuh says what the names mean.
+//
+// Mean and variance are found together, though never as the difference of two large sums: packs have a mean of their
+// own and squares about it, and two runs of elements are joined by the distance of their means (Chan, Golub and LeVeque,
+// "Updating formulae and a pairwise algorithm for computing sample variances", 1979). So blocks meet once a row.
+#pragma once
+
+#include "shared/row_parts.cuh"
+
+constexpr float EPSILON = 1e-5f;
+
+struct LayerNorm {
+    static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr unsigned OUTSIDE = 0;
+    struct Statistic {
+        float count, mean, squares;  // squares: of the differences from the mean
+    };
+    struct Scale {
+        float mean, factor;
+    };
+    struct Extra {
+        Bits w, b;
+    };
+
+    const SCALAR* x;
+    ColumnVector w, b;
+    SCALAR* y;
+
+    static __device__ __forceinline__ Statistic nothing() { return {0.0f, 0.0f, 0.0f}; }
+    static __device__ __forceinline__ Statistic together(const Statistic& a, const Statistic& b) {
+        if (a.count == 0.0f) return b;
+        if (b.count == 0.0f) return a;
+        const float count = a.count + b.count, distance = b.mean - a.mean;
+        const float part = b.count * fast_reciprocal(count);
+        return {count, fmaf(distance, part, a.mean), fmaf(distance * distance, a.count * part, a.squares + b.squares)};
+    }
+    // The lower lane's comes first in both lanes, so that all get the same.
+    template <int LANES>
+    static __device__ __forceinline__ Statistic over_lanes(Statistic mine) {
+#pragma unroll
+        for (int offset = LANES / 2; offset; offset /= 2) {
+            const Statistic other = {__shfl_xor_sync(WHOLE_WARP, mine.count, offset),
+                                     __shfl_xor_sync(WHOLE_WARP, mine.mean, offset),
+                                     __shfl_xor_sync(WHOLE_WARP, mine.squares, offset)};
+            mine = threadIdx.x & offset ? together(other, mine) : together(mine, other);
+        }
+        return mine;
+    }
+    template <int PACKS>
+    static __device__ __forceinline__ void add(Statistic& mine, const Bits (&packs)[PACKS]) {
+        mine = together(mine, statistic_of(packs, PACKS, 1.0f / (PACKS * PACK)));  // a power of two: exact
+    }
+    template <int PACKS>
+    static __device__ __forceinline__ void add_some(Statistic& mine, const Bits (&packs)[PACKS], int inside) {
+        if (inside) mine = together(mine, statistic_of(packs, inside, fast_reciprocal(inside * PACK)));
+    }
+    // Of the first `inside` packs; the others are 0.
+    template <int PACKS>
+    static __device__ __forceinline__ Statistic
+    statistic_of(const Bits (&packs)[PACKS], int inside, float one_of_them) {
+        float sum = 0.0f, squares = 0.0f;
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            float values[PACK];
+            unpack_words(packs[p], values);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) sum += values[i];
+        }
+        const float mean = sum * one_of_them;
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            float values[PACK];
+            unpack_words(packs[p], values);
+            const float from = p < inside ? mean : 0.0f;
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) squares = fmaf(values[i] - from, values[i] - from, squares);
+        }
+        return {static_cast<float>(inside * PACK), mean, squares};
+    }
+    static __device__ __forceinline__ void add_element(Statistic& mine, float value) {
+        mine = together(mine, {1.0f, value, 0.0f});
+    }
+
+    __device__ __forceinline__ Scale scale_of(const Statistic& all, long long cols) const {
+        return {all.mean, rsqrtf(all.squares / static_cast<float>(cols) + EPSILON)};
+    }
+    __device__ __forceinline__ bool extras_are_aligned(long long column) const {
+        return w.is_aligned(column) && b.is_aligned(column);
+    }
+    template <bool ALIGNED>
+    __device__ __forceinline__ Extra extra(long long column) const {
+        return {w.at<ALIGNED>(column), b.at<ALIGNED>(column)};
+    }
+    __device__ __forceinline__ void map(float (&values)[PACK], const Extra& extra, const Scale& scale) const {
+        float weights[PACK], shifts[PACK];
+        unpack_words(extra.w, weights);
+        unpack_words(extra.b, shifts);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) values[i] = fmaf((values[i] - scale.mean) * scale.factor, weights[i], shifts[i]);
+    }
+    __device__ __forceinline__ float map_element(float value, long long column, const Scale& scale) const {
+        return fmaf((value - scale.mean) * scale.factor, w.element(column), b.element(column));
+    }
+};

@@ -1,0 +1,23 @@
+// RMS norm of a few rows of any length, of which the whole grid takes parts, in two kernels.
+//
+// Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares. 4 rows cols FLOP, (2
+//   rows cols + cols) s bytes.
+// Mapping: a block owns a part of a row, of any length and alignment. The first kernel leaves the statistic of each
+//   part, the second joins those of its row and makes the outputs: shared/row_split.cuh; x is read twice, the
+//   second time from L2 up to its size.
+// Idea: split reductions as in CUB's DeviceReduce, and a second kernel that starts while the first one works
+//   ("Programmatic Dependent Launch" in the CUDA C++ Programming Guide).
+#include "shared/row_split.cuh"
+#include "shared/rms_norm_parts.cuh"
+
+extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 3) rms_norm_statistics(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, RmsNorm::Statistic* found, long long cols, long long parts
+) {
+    find_statistics(RmsNorm{x, {w, cols}, y}, found, cols, parts);
+}
+
+extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 3) rms_norm_outputs(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, const RmsNorm::Statistic* found, long long cols, long long parts
+) {
+    write_outputs(RmsNorm{x, {w, cols}, y}, found, cols, parts);
+}

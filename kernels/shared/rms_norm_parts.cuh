@@ -1,0 +1,58 @@
+// RMS norm of a row that several blocks share: row_parts.cuh says what the names mean.
+#pragma once
+
+#include "shared/rms_norm.cuh"
+#include "shared/row_parts.cuh"
+
+struct RmsNorm {
+    static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr unsigned OUTSIDE = 0;
+    struct Statistic {
+        float squares;
+    };
+    using Scale = float;
+    using Extra = Bits;
+
+    const SCALAR* x;
+    ColumnVector w;
+    SCALAR* y;
+
+    static __device__ __forceinline__ Statistic nothing() { return {0.0f}; }
+    static __device__ __forceinline__ Statistic together(const Statistic& a, const Statistic& b) {
+        return {a.squares + b.squares};
+    }
+    template <int LANES>
+    static __device__ __forceinline__ Statistic over_lanes(const Statistic& mine) {
+        return {lanes_sum<LANES>(mine.squares)};
+    }
+    template <int PACKS>
+    static __device__ __forceinline__ void add(Statistic& mine, const Bits (&packs)[PACKS]) {
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) mine.squares += squares_of(packs[p]);
+    }
+    template <int PACKS>
+    static __device__ __forceinline__ void add_some(Statistic& mine, const Bits (&packs)[PACKS], int) {
+        add(mine, packs);
+    }
+    static __device__ __forceinline__ void add_element(Statistic& mine, float value) {
+        mine.squares = fmaf(value, value, mine.squares);
+    }
+
+    __device__ __forceinline__ Scale scale_of(const Statistic& all, long long cols) const {
+        return rsqrtf(all.squares / static_cast<float>(cols) + EPSILON);
+    }
+    __device__ __forceinline__ bool extras_are_aligned(long long column) const { return w.is_aligned(column); }
+    template <bool ALIGNED>
+    __device__ __forceinline__ Extra extra(long long column) const {
+        return w.at<ALIGNED>(column);
+    }
+    __device__ __forceinline__ void map(float (&values)[PACK], const Extra& w, Scale scale) const {
+        float weights[PACK];
+        unpack_words(w, weights);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
+    }
+    __device__ __forceinline__ float map_element(float value, long long column, Scale scale) const {
+        return value * scale * w.element(column);
+    }
+};

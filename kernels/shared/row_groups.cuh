@@ -1,0 +1,100 @@
+// Rows at any alignment kept in the registers of a row group: for softmax and the norms, where rows do not start on 16
+// bytes and rows.cuh would go by single elements.
+//
+// A thread has some of the row's packs, as row_parts.cuh lays them, and at most one or two of the up to 14 elements
+// beside them.
+#pragma once
+
+#include "shared/row_parts.cuh"
+
+// One input, or two that are joined: what this thread keeps of a row. What it does not have is OUTSIDE.
+template <int PACKS, typename Operation>
+__device__ __forceinline__ int load_row(
+    const Operation& operation, long long first, int packs, int thread, int threads, Bits (&kept)[PACKS]
+) {
+    int inside = 0;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        const int pack = thread + p * threads;
+        kept[p] = {Operation::OUTSIDE, Operation::OUTSIDE, Operation::OUTSIDE, Operation::OUTSIDE};
+        if (pack < packs) {
+            kept[p] = load_evict_last(operation.x + first + pack * PACK);
+            ++inside;
+        }
+    }
+    if constexpr (Operation::INPUTS == 2) {
+        const SCALAR* other = operation.residual + first;
+        SCALAR* joined = operation.h + first;
+        const bool is_alike = is_aligned(other), joined_is_alike = is_aligned(joined);
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            const int at = (thread + p * threads) * PACK;
+            if (p >= inside) break;
+            kept[p] = operation.join(kept[p], is_alike ? load_bits(other + at) : load_elements(other + at));
+            store_bits(joined + at, kept[p], joined_is_alike);
+        }
+    }
+    return inside;
+}
+
+template <int GROUP, typename Operation>
+__device__ __forceinline__ typename Operation::Statistic over_row_group(const typename Operation::Statistic& mine) {
+    if constexpr (GROUP <= WARP) return Operation::template over_lanes<GROUP>(mine);
+    else return over_block<Operation>(mine);
+}
+
+// The outputs of what a thread keeps.
+template <bool ALIGNED, int PACKS, typename Operation>
+__device__ __forceinline__ void write_row(
+    const Operation& operation, const typename Operation::Scale& scale, SCALAR* y, long long first, int thread,
+    int threads, const Bits (&kept)[PACKS], int inside
+) {
+    const bool aligned = ALIGNED || is_aligned(y + first);
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        if (p >= inside) break;
+        const long long column = first + (thread + p * threads) * PACK;
+        const auto extra = operation.template extra<ALIGNED>(column);
+        float values[PACK];
+        unpack_words(kept[p], values);
+        operation.map(values, extra, scale);
+        store_bits(y + column, pack_bits(values), aligned);
+    }
+}
+
+template <int GROUP, int PACKS, typename Operation>
+__device__ __forceinline__ void rows_by_groups(const Operation& operation, long long rows, long long cols) {
+    constexpr int EDGES = GROUP < WARP / 2 ? 2 : 1;  // of a thread
+    const int threads = GROUP > WARP ? blockDim.x : GROUP, thread = threadIdx.x % threads;
+    const long long row = group_row<GROUP>(), start = row * cols;
+    const AlignedRun run(operation.x + start, row < rows ? cols : 0);
+    Bits kept[PACKS];
+    float edges[EDGES];
+    const int inside = load_row(operation, start + run.head, static_cast<int>(run.packs), thread, threads, kept);
+    auto mine = Operation::nothing();
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) {
+        const int edge = thread + e * threads;
+        if (edge >= run.edges) break;
+        const long long at = start + run.edge_at(edge);
+        if constexpr (Operation::INPUTS == 1) edges[e] = to_float(operation.x[at]);
+        else edges[e] = operation.join_edge(at);
+    }
+    Operation::add_some(mine, kept, inside);
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) {
+        if (thread + e * threads < run.edges) Operation::add_element(mine, edges[e]);
+    }
+
+    const auto scale = operation.scale_of(over_row_group<GROUP, Operation>(mine), cols);
+    keep_packed(kept);
+    SCALAR* y = operation.y + start;
+    write_row<false>(operation, scale, y, run.head, thread, threads, kept, inside);
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) {
+        const int edge = thread + e * threads;
+        if (edge >= run.edges) break;
+        const long long column = run.edge_at(edge);
+        from_float(operation.map_element(edges[e], column, scale), y[column]);
+    }
+}

@@ -1,0 +1,206 @@
+// Rows of any length at any alignment, of which several blocks take a part each: for softmax and the norms.
+//
+// Packs lie where x is aligned, so that every access of x and y moves 16 bytes whatever the row's length is; the up to
+// 14 elements beside the packs are the first part's, one a thread. What is done with a row is an Operation:
+//
+//   INPUTS                                          1, x, or 2 that are joined first
+//   Statistic, nothing(), together(a, b)            what is found of a row or of a part of it
+//   over_lanes<LANES>(mine)                         what neighbouring lanes have found, together
+//   add(mine, packs), add_element(mine, value)      makes packs or an element part of it
+//   add_some(mine, packs, inside)                   the same of the first `inside` packs; the others are OUTSIDE
+//   Scale, scale_of(all, cols)                      what the outputs need of the whole row's
+//   Extra, extra<ALIGNED>(column), map(values, extra, scale)  the outputs of a pack, and what they need of its columns
+//   extras_are_aligned(column)                      whether that begins on 16 bytes
+//   map_element(value, column, scale)               the output of an element
+//   WRITTEN                                         packs whose outputs a thread makes at once
+//
+// Of two inputs, x and residual, join(pack, pack) and join_edge(at) give what the rest is done with, and store it in h.
+#pragma once
+
+#include "shared/rows.cuh"
+
+constexpr int READ = 4;            // packs that a thread adds at once
+constexpr int LINE_PACKS = 8;      // of 128 bytes: parts begin on whole lines where the rows do
+constexpr int MOST_THREADS = 512;  // of a block, as in row_parts.py
+
+// The packs of a part, if the row has `packs`.
+__device__ __forceinline__ int packs_of_part(long long packs, int parts) {
+    const unsigned each = (static_cast<unsigned>(packs) + parts - 1) / parts;
+    return static_cast<int>((each + LINE_PACKS - 1) / LINE_PACKS * LINE_PACKS);
+}
+
+// Part number `part` of a row.
+struct RowPart {
+    long long first;  // column of its first pack
+    long long after;  // column after the row's last pack
+    int packs;
+    int head, edges;  // elements of the row before its packs, and before and after them; 0 but in the first part
+
+    __device__ __forceinline__ RowPart(const SCALAR* row, long long cols, int part, int parts) {
+        const AlignedRun run(row, cols);
+        const int each = packs_of_part(run.packs, parts);
+        const long long before = static_cast<long long>(each) * part, left = run.packs - before;
+        first = run.pack_at(before);
+        after = run.pack_at(run.packs);
+        packs = left < 0 ? 0 : left < each ? static_cast<int>(left) : each;
+        head = run.head;
+        edges = part == 0 ? run.edges : 0;
+    }
+
+    __device__ __forceinline__ long long column(int pack) const { return first + pack * PACK; }
+    // Whether this thread has an edge, and its column.
+    __device__ __forceinline__ bool has_edges() const { return threadIdx.x < edges; }
+    __device__ __forceinline__ long long edge() const {
+        const int thread = threadIdx.x;
+        return thread < head ? thread : after + (thread - head);
+    }
+};
+
+// ---- Packs at any alignment ----------------------------------------------------------------------
+
+// The 16 bytes that begin `past` bytes after those of `low`; `high` follows them.
+__device__ __forceinline__ Bits shifted(const Bits& low, const Bits& high, unsigned past) {
+    unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < 6; ++i) words[i] = past & 8 ? words[i + 2] : words[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) words[i] = past & 4 ? words[i + 1] : words[i];
+    const unsigned bits = past % 4 * 8;
+    return {__funnelshift_r(words[0], words[1], bits), __funnelshift_r(words[1], words[2], bits),
+            __funnelshift_r(words[2], words[3], bits), __funnelshift_r(words[3], words[4], bits)};
+}
+
+__device__ __forceinline__ Bits load_elements(const SCALAR* address) {
+    Pack pack;
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) pack.element[i] = address[i];
+    return reinterpret_cast<const Bits&>(pack);
+}
+
+__device__ __forceinline__ Bits load_bits(const SCALAR* address) {
+    return __ldg(reinterpret_cast<const Bits*>(address));
+}
+
+__device__ __forceinline__ Bits load_any(const SCALAR* address, bool aligned) {
+    return aligned ? load_bits(address) : load_elements(address);
+}
+
+// A vector with an element a column, such as a norm's scales. Where rows begin at other alignments than it does, a
+// pack's columns lie in two of its packs.
+struct ColumnVector {
+    const SCALAR* start;
+    long long cols;
+
+    __device__ __forceinline__ bool is_aligned(long long column) const { return ::is_aligned(start + column); }
+
+    template <bool ALIGNED>
+    __device__ __forceinline__ Bits at(long long column) const {
+        const SCALAR* address = start + column;
+        if (ALIGNED) return load_evict_last(address);
+        const unsigned past = static_cast<unsigned>(reinterpret_cast<unsigned long long>(address) & 15);
+        const SCALAR* below = address - past / sizeof(SCALAR);
+        if (below < start || below + 2 * PACK > start + cols) return load_elements(address);
+        return shifted(load_bits(below), load_bits(below + PACK), past);
+    }
+    __device__ __forceinline__ float element(long long column) const { return to_float(start[column]); }
+};
+
+// Stores where an output may be a view that is aligned unlike the input: then its elements go one by one.
+__device__ __forceinline__ void store_bits(SCALAR* address, const Bits& bits, bool aligned) {
+    const Pack& pack = reinterpret_cast<const Pack&>(bits);
+    if (aligned) return store_whole_pack(address, pack);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) address[i] = pack.element[i];
+}
+
+__device__ __forceinline__ bool are_alike(const SCALAR* a, const SCALAR* b) {
+    return ((reinterpret_cast<unsigned long long>(a) ^ reinterpret_cast<unsigned long long>(b)) & 15) == 0;
+}
+
+// ---- Statistics and outputs ----------------------------------------------------------------------
+
+// Adds this thread's packs of those from `from` to `to`; `load(pack)` gives one.
+template <typename Operation, typename Load>
+__device__ __forceinline__ void add_packs(typename Operation::Statistic& mine, int from, int to, const Load& load) {
+    const int threads = blockDim.x;
+    int pack = from + threadIdx.x;
+#pragma unroll 1
+    for (; pack + (READ - 1) * threads < to; pack += READ * threads) {
+        Bits packs[READ];
+#pragma unroll
+        for (int p = 0; p < READ; ++p) packs[p] = load(pack + p * threads);
+        Operation::add(mine, packs);
+    }
+#pragma unroll 1
+    for (; pack < to; pack += threads) {
+        const Bits packs[1] = {load(pack)};
+        Operation::add(mine, packs);
+    }
+}
+
+// What the outputs of COUNT packs need beside them: of pack number `first` of a part, and of every blockDim.x-th after it.
+// ALIGNED: everything that belongs to a pack's columns begins on 16 bytes.
+template <typename Operation, bool ALIGNED>
+struct Extras {
+    static constexpr int COUNT = Operation::WRITTEN;
+    typename Operation::Extra of[COUNT];
+
+    __device__ __forceinline__ void load(const Operation& operation, const RowPart& part, int first) {
+#pragma unroll
+        for (int p = 0; p < COUNT; ++p) {
+            const int pack = first + p * blockDim.x;
+            if (pack < part.packs) of[p] = operation.template extra<ALIGNED>(part.column(pack));
+        }
+    }
+};
+
+// The output of one pack.
+template <bool ALIGNED, typename Operation>
+__device__ __forceinline__ void write_pack(
+    const Operation& operation, const typename Operation::Scale& scale, const typename Operation::Extra& extra,
+    const Bits& bits, SCALAR* y
+) {
+    float values[PACK];
+    unpack_words(bits, values);
+    operation.map(values, extra, scale);
+    store_bits(y, pack_bits(values), ALIGNED || is_aligned(y));
+}
+
+// The outputs of this thread's packs, which lie in shared memory. What they need beside comes from L2, which takes longer
+// than all the rest: it is asked for one step before.
+template <bool ALIGNED, typename Operation>
+__device__ __forceinline__ void write_packs(
+    const Operation& operation, const RowPart& part, const typename Operation::Scale& scale, SCALAR* y,
+    const Bits* packs, Extras<Operation, ALIGNED>& extras
+) {
+    const int step = extras.COUNT * blockDim.x;
+    y += part.first;
+#pragma unroll 1
+    for (int first = threadIdx.x; first < part.packs; first += step) {
+        Extras<Operation, ALIGNED> next;
+        next.load(operation, part, first + step);
+#pragma unroll
+        for (int p = 0; p < extras.COUNT; ++p) {
+            const int pack = first + p * blockDim.x;
+            if (pack < part.packs) write_pack<ALIGNED>(operation, scale, extras.of[p], packs[pack], y + pack * PACK);
+        }
+        extras = next;
+    }
+}
+
+// Whether everything that belongs to the columns of a part's packs begins on 16 bytes.
+template <typename Operation>
+__device__ __forceinline__ bool are_aligned(const Operation& operation, const RowPart& part, const SCALAR* y) {
+    return is_aligned(y + part.first) && operation.extras_are_aligned(part.first);
+}
+
+// Every thread of the block gets the statistic of all of it. A barrier lies between two calls.
+template <typename Operation>
+__device__ __forceinline__ typename Operation::Statistic over_block(typename Operation::Statistic mine) {
+    __shared__ typename Operation::Statistic partial[MOST_THREADS / WARP];
+    const int lane = threadIdx.x % WARP;
+    mine = Operation::template over_lanes<WARP>(mine);
+    if (lane == 0) partial[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    return Operation::template over_lanes<WARP>(lane < blockDim.x / WARP ? partial[lane] : Operation::nothing());
+}

@@ -1,0 +1,127 @@
+"""Launches kernels whose rows several blocks share, by clusters or over the grid: the choice by the shape.
+
+A cluster reads a row once. Where rows are many, its blocks are as few as leave parts of 64 KB, three of which
+share a multiprocessor. Where they are fewer than multiprocessors, it has as many as pay for what blocks wait
+for each other. Over the grid a row is read twice, by two kernels: where it is longer than a cluster holds, or
+where clusters are so few that they leave most multiprocessors without work.
+
+The figures behind the choice are those of an H100.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+from roofscope import CudaProgram, Refusal
+
+_PACK_BYTES = 16
+_WARP = 32
+_LINE_PACKS = 8  # as in row_parts.cuh
+_MOST_THREADS = 512  # as in row_parts.cuh
+_MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
+_FEWER_ARE_ALLOWED = ("sm_12",)
+_PART_BYTES = 64 << 10  # of shared memory, in a block of many rows
+_FEW_ROWS_PART_BYTES = 128 << 10  # where rows are no more than a few a multiprocessor
+_FEW_ROWS = 4  # of a multiprocessor
+_MEETING_US = 0.7  # that the blocks of a cluster take to start together and to meet
+_BYTES_PER_US = 36 << 10  # of a part, that a block reads and writes while there is bandwidth to spare
+_LEAST_PART_BYTES = 4 << 10  # of the grid; a shorter part is not worth another block
+_MOST_ROW_BYTES = 3 << 20  # of all inputs: 192 KB a block
+_BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
+_LONG_PART_BYTES = 128 << 10  # longer rows have more parts than that, so that the last ones wait for few
+_SPLIT_THREADS = 256
+
+
+class ClusterShape(NamedTuple):
+    """How clusters take rows."""
+
+    blocks: int
+    threads: int  # of a block
+    shared_bytes: int  # of a block
+
+
+def packs_of_part(packs: int, parts: int) -> int:
+    """The packs of a part of a row, but for the last parts: whole lines of memory."""
+    return -(-packs // parts // _LINE_PACKS) * _LINE_PACKS
+
+
+def cluster_shape(
+    rows: int, row_bytes: int, inputs: int, multiprocessors: int, most: int = _MOST_CLUSTER
+) -> ClusterShape:
+    """For rows of ``row_bytes`` in each of the inputs."""
+    kept = row_bytes * inputs
+    if rows < multiprocessors:
+        blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most)
+    else:
+        few = rows < _FEW_ROWS * multiprocessors
+        part_bytes = _FEW_ROWS_PART_BYTES if few else _PART_BYTES
+        blocks = min(1 << (-(-kept // part_bytes) - 1).bit_length(), most)
+    packs = packs_of_part(row_bytes // _PACK_BYTES, blocks) * inputs
+    each, most_threads = _packs_and_threads(rows, blocks, multiprocessors)
+    threads = -(-packs // (each * _WARP)) * _WARP
+    return ClusterShape(blocks, min(max(threads, 64 * min(blocks, 2)), most_threads), packs * _PACK_BYTES)
+
+
+def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int) -> int:
+    """As take a row the shortest time, of up to two blocks a multiprocessor where these hold it."""
+    choices = [1 << power for power in range(most.bit_length())]
+    holding = [blocks for blocks in choices if kept <= blocks * _FEW_ROWS_PART_BYTES] or [most]
+    allowed = [blocks for blocks in holding if blocks * rows <= 2 * multiprocessors] or holding[:1]
+    return min(allowed, key=lambda blocks: (blocks > 1) * _MEETING_US + kept / blocks / _BYTES_PER_US)
+
+
+def _packs_and_threads(rows: int, blocks: int, multiprocessors: int) -> tuple[int, int]:
+    """Packs of a thread, and threads of a block at most: more where it has a multiprocessor to itself."""
+    if rows * blocks <= multiprocessors and blocks > 1:
+        return 2, _MOST_THREADS // 2
+    if blocks == 1 and rows < _FEW_ROWS * multiprocessors:
+        return 8, _MOST_THREADS
+    return (9, _MOST_THREADS // 2) if blocks == 1 else (16, _MOST_THREADS)
+
+
+def launch_clusters(
+    program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor, inputs: int = 1
+) -> None:
+    """Launch ``name`` over the rows of ``x``, (rows, cols), of which ``inputs`` tensors are kept on chip.
+
+    The arguments are the tensors, then ``cols``.
+    """
+    rows, cols = x.shape
+    if cols * x.element_size() * inputs > _MOST_ROW_BYTES:
+        raise Refusal(f"{name} keeps a row in the shared memory of a cluster; {cols} columns do not fit.")
+    if x.numel() == 0:
+        return
+    most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
+    shape = cluster_shape(rows, cols * x.element_size(), inputs, program.multiprocessor_count, most)
+    program.launch(
+        name,
+        rows * shape.blocks,
+        shape.threads,
+        x,
+        *others,
+        cols,
+        shared_bytes=shape.shared_bytes,
+        cluster=shape.blocks,
+        overlaps=True,
+    )
+
+
+def parts_of_grid(rows: int, row_bytes: int, multiprocessors: int) -> int:
+    """Of each row, where the whole grid takes ``rows`` rows."""
+    wanted = -(-multiprocessors * _BLOCKS_PER_MULTIPROCESSOR // rows)
+    return max(1, min(max(wanted, row_bytes // _LONG_PART_BYTES), row_bytes // _LEAST_PART_BYTES))
+
+
+def launch_split(program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor, words: int) -> None:
+    """Launch ``<name>_statistics``, then ``<name>_outputs``, over parts of the rows of ``x``, (rows, cols).
+
+    The arguments are the tensors, the statistics, of ``words`` floats each, ``cols`` and the parts of a row.
+    """
+    rows, cols = x.shape
+    if x.numel() == 0:
+        return
+    parts = parts_of_grid(rows, cols * x.element_size(), program.multiprocessor_count)
+    found = torch.empty(rows * parts * words, dtype=torch.float32, device=x.device)
+    arguments = (x, *others, found, cols, parts)
+    program.launch(f"{name}_statistics", rows * parts, _SPLIT_THREADS, *arguments, overlaps=True)
+    program.launch(f"{name}_outputs", rows * parts, _SPLIT_THREADS, *arguments, overlaps=True)

@@ -1,0 +1,124 @@
+"""How several blocks share a row: what the launchers of softmax and the norms ask for, without a GPU."""
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+import torch
+
+from roofscope.kernels.shared import row_parts
+from roofscope.kernels.shared.rows import launch_rows
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.worker.failures import Refusal
+
+MULTIPROCESSORS = 132
+MOST_SHARED_BYTES = 227 << 10  # of a block on Hopper
+ROWS = (1, 2, 8, 100, 132, 133, 4096, 10**6)
+ROW_BYTES = (2, 14, 16, 1030, 4096, 34002, 2**17, 2**18 + 2, 2**20, 3 << 20)
+
+
+class Program:
+    """In the place of a CudaProgram: notes what is launched."""
+
+    architecture = "sm_90a"
+    multiprocessor_count = MULTIPROCESSORS
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[str, int, int, dict[str, Any]]] = []
+
+    def launch(self, name: str, grid: int, block: int, *_: object, **options: Any) -> None:
+        self.launched.append((name, grid, block, options))
+
+
+def on_no_device(rows: int, cols: int) -> torch.Tensor:
+    return torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+
+
+@pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
+def test_the_blocks_of_a_cluster_hold_a_row(rows: int, row_bytes: int) -> None:
+    for inputs in (1, 2):
+        shape = row_parts.cluster_shape(rows, row_bytes // inputs, inputs, MULTIPROCESSORS)
+        assert shape.blocks in (1, 2, 4, 8, 16)
+        assert shape.blocks * shape.shared_bytes >= row_bytes // inputs // 16 * 16 * inputs
+        assert shape.shared_bytes <= MOST_SHARED_BYTES
+        assert shape.threads % 32 == 0
+        assert 32 <= shape.threads <= 512
+
+
+@pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
+def test_the_parts_of_the_grid_are_worth_a_block(rows: int, row_bytes: int) -> None:
+    parts = row_parts.parts_of_grid(rows, row_bytes, MULTIPROCESSORS)
+    assert 1 <= parts <= max(row_bytes // 4096, 1)
+
+
+def test_few_rows_are_spread_over_the_device() -> None:
+    program = Program()
+    row_parts.launch_clusters(program, "softmax_cluster", on_no_device(8, 2**17))
+    ((_, grid, _, options),) = program.launched
+    assert options["cluster"] == 16
+    assert grid == 128
+
+
+def test_a_row_that_no_cluster_holds_is_refused() -> None:
+    with pytest.raises(Refusal, match="keeps a row in the shared memory of a cluster; 1572865 columns"):
+        row_parts.launch_clusters(Program(), "softmax_cluster", on_no_device(1, 3 * 2**19 + 1))
+
+
+def test_without_elements_nothing_is_launched() -> None:
+    program = Program()
+    for x in (on_no_device(0, 8), on_no_device(8, 0)):
+        row_parts.launch_clusters(program, "softmax_cluster", x)
+        row_parts.launch_split(program, "softmax", x, words=2)
+    assert program.launched == []
+
+
+def test_a_row_of_the_whole_grid_takes_two_kernels_that_overlap() -> None:
+    program = Program()
+    row_parts.launch_split(program, "softmax", on_no_device(1, 2**22), words=2)
+    first, second = program.launched
+    assert (first[0], second[0]) == ("softmax_statistics", "softmax_outputs")
+    assert first[1:] == second[1:]
+    assert first[3] == {"overlaps": True}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "blocks"),
+    [(8, 2**17, 16), (66, 30080, 4), (100, 20001, 1), (132, 2**16, 1), (1000, 2**16, 2), (4096, 2**18, 8)],
+)
+def test_a_cluster_has_as_many_blocks_as_were_fastest(rows: int, cols: int, blocks: int) -> None:
+    """On an H100, in bfloat16, of those that were tried."""
+    assert row_parts.cluster_shape(rows, cols * 2, 1, MULTIPROCESSORS).blocks == blocks
+
+
+@pytest.mark.parametrize(
+    ("cols", "name"),
+    [
+        (7, "any_8"),
+        (255, "any_8"),
+        (257, "any_16"),
+        (1023, "any_32"),
+        (1031, "any_block_4"),
+        (40001, "pieces"),
+    ],
+)
+def test_odd_columns_have_kernels_of_their_own(cols: int, name: str) -> None:
+    program = Program()
+    x = torch.empty(3, cols, dtype=torch.bfloat16)
+    launch_rows(program, "softmax", x, torch.empty_like(x), at_any_alignment=True)
+    launch_rows(program, "softmax_backward", x, torch.empty_like(x))
+    assert [launch[0] for launch in program.launched] == [f"softmax_{name}", "softmax_backward_pieces"]
+
+
+@pytest.mark.parametrize(
+    ("header", "constant", "value"),
+    [
+        ("row_parts.cuh", "MOST_THREADS", row_parts._MOST_THREADS),
+        ("row_parts.cuh", "LINE_PACKS", row_parts._LINE_PACKS),
+        ("row_split.cuh", "SPLIT_THREADS", row_parts._SPLIT_THREADS),
+        ("row_cluster.cuh", "MOST_BLOCKS", row_parts._MOST_CLUSTER),
+    ],
+)
+def test_launchers_and_sources_have_the_same_constants(header: str, constant: str, value: int) -> None:
+    text = (LIBRARY / "shared" / header).read_text()
+    assert re.findall(rf"constexpr int {constant} = (\d+);", text) == [str(value)]
