@@ -69,7 +69,26 @@ __device__ __forceinline__ void meet_cluster() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
+// The address that block number `block` of the cluster has for what lies here in this block.
+__device__ __forceinline__ unsigned address_in(unsigned block, const void* here) {
+    unsigned there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(here)), "r"(block));
+    return there;
+}
+
+// Sends 16 bytes to another block, where they count on a barrier: no fence is needed.
+__device__ __forceinline__ void send_to(unsigned to, const float* four, unsigned barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                 "f"(four[0]), "f"(four[1]), "f"(four[2]), "f"(four[3]), "r"(barrier)
+                 : "memory");
+}
+
 // ---- TMA ---------------------------------------------------------------------------------------
+
+// Brings a map near, so that the first copy by it does not wait for it.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 
 // Copies the box at column x and row y, zeros where it lies outside the tensor; its bytes count on `barrier`.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap& map, int x, int y, Barrier* barrier) {

@@ -36,6 +36,7 @@ PRODUCTS = [
     ("size", "expected"),
     [
         (8192, "tile_128x256_pair"),
+        (3840, "tile_128x256_halves"),  # 450 tiles: 54 beyond three rounds of 132
         (3072, "tile_128x192"),
         (2048, "tile_128x256_pair"),
         (1024, "tile_64x128"),
@@ -43,7 +44,7 @@ PRODUCTS = [
     ],
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str) -> None:
-    assert choose(size, size, MULTIPROCESSORS) == expected
+    assert choose(size, size, size // 64, MULTIPROCESSORS) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,16 @@ def test_sorts_causal_tiles_of_as_many_heads_as_share_them_best(
     heads: int, seq: int, dim: int, expected: int
 ) -> None:
     assert heads_of_group(heads, seq, dim, MULTIPROCESSORS) == expected
+
+
+def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:
+    """54 tiles beyond three rounds go to 66 pairs of blocks; 70 do not, and take a round."""
+    shared, alone = TILES["tile_128x256_halves"], TILES["tile_128x256"]
+    assert shared.blocks(3840, 3840, MULTIPROCESSORS) == MULTIPROCESSORS
+    assert shared.blocks(1024, 1024, MULTIPROCESSORS) == 2 * shared.count(1024, 1024) == 64
+    few, many = (128 * 450, 256, 60), (128 * (132 + 70), 256, 60)
+    assert shared.time_ns(*few, MULTIPROCESSORS) < alone.time_ns(*few, MULTIPROCESSORS)
+    assert shared.time_ns(*many, MULTIPROCESSORS) == alone.time_ns(*many, MULTIPROCESSORS)
 
 
 @pytest.mark.parametrize("name", TILES)
@@ -71,11 +82,16 @@ def test_copies_and_products_run_by_themselves(
     kernel: str, dtype: Dtype, product: str, tmp_path: Path
 ) -> None:
     """TMA on both ends, wgmma in the middle, and in the loop no fence that waits for all of memory."""
-    triton = pytest.importorskip("triton", reason="nvdisasm comes with Triton, which is not installed here")
-    cubin = tmp_path / "kernel.cubin"
-    cubin.write_bytes(cuda.compile_source(LIBRARY / kernel / "cuda_wgmma.cu", dtype, "sm_90a").code)
-    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
-    code = subprocess.run([tool, cubin], capture_output=True, text=True, check=True).stdout
+    code = machine_code(f"{kernel}/cuda_wgmma.cu", dtype, tmp_path)
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
     assert not re.search(r"MEMBAR\.\w+\.GPU", code)
+
+
+def machine_code(source: str, dtype: Dtype, folder: Path) -> str:
+    """The instructions, as text."""
+    triton = pytest.importorskip("triton", reason="nvdisasm comes with Triton, which is not installed here")
+    cubin = folder / "kernel.cubin"
+    cubin.write_bytes(cuda.compile_source(LIBRARY / source, dtype, "sm_90a").code)
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+    return subprocess.run([tool, cubin], capture_output=True, text=True, check=True).stdout
