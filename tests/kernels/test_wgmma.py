@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
 
 pytest.importorskip(
@@ -70,6 +71,28 @@ def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:
 @pytest.mark.parametrize("name", TILES)
 def test_every_tile_fits_hopper(name: str) -> None:
     assert TILES[name].shared_bytes <= HOPPER_BYTES
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (8192, "tile_128x192_pair"),
+        (4096, "tile_128x128"),
+        (2048, "tile_128x128"),
+        (1024, "tile_128x64"),
+    ],
+)
+def test_three_products_take_the_tile_of_least_time(size: int, expected: str) -> None:
+    module = load_module(LIBRARY / "matmul" / "cuda_tf32x3.py")
+    assert module.choose(size, size, MULTIPROCESSORS) == expected
+    assert all(tile.shared_bytes <= HOPPER_BYTES for tile in module.TILES.values())
+
+
+def test_three_products_split_once_and_then_run_by_themselves(tmp_path: Path) -> None:
+    code = machine_code("matmul/cuda_tf32x3.cu", Dtype.FLOAT32, tmp_path)
+    for instruction in ("HGMMA.64x192x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
+        assert instruction in code
+    assert not re.search(r"MEMBAR\.\w+\.GPU", code)
 
 
 def test_refuses_what_has_no_wgmma() -> None:
