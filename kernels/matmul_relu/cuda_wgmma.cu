@@ -8,13 +8,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #include "shared/wgmma_matmul.cuh"
-
-struct Finish {
-    // NaN stays NaN, where fmaxf would make it 0.
-    __device__ __forceinline__ float2 operator()(float2 sums, int) const {
-        return make_float2(sums.x < 0.0f ? 0.0f : sums.x, sums.y < 0.0f ? 0.0f : sums.y);
-    }
-};
+#include "matmul_relu/finish.cuh"
 
 WGMMA_KERNELS(Finish{})
 

@@ -1,4 +1,5 @@
-// The tensor cores since Ampere (sm_80), for 16-bit elements: asynchronous copies, ldmatrix, mma.sync.
+// The tensor cores since Ampere (sm_80): asynchronous copies, ldmatrix, mma.sync. For 16-bit elements, unless
+// MULTIPLIES_TF32 or MULTIPLIES_FP8 (sm_89) is defined before this file is included.
 //
 // cp.async brings chunks of 16 bytes into shared memory, ldmatrix takes 8 x 8 matrices from there into the registers of
 // a warp, and mma.sync multiplies them there. Hopper's own units are in hopper.cuh.
@@ -6,13 +7,13 @@
 
 #include "shared/common.cuh"
 
-constexpr int CHUNK = 8;  // elements of a chunk
+constexpr int CHUNK = 8;  // elements of 16 bits in a chunk
 constexpr int CHUNK_BYTES = 16;
 
 // ---- Asynchronous copies -----------------------------------------------------------------------
 
 // Starts to copy a chunk, or zeros where it is not inside. It is there after wait_for_copies.
-__device__ __forceinline__ void copy_chunk(unsigned char* to, const SCALAR* from, bool inside) {
+__device__ __forceinline__ void copy_chunk(unsigned char* to, const void* from, bool inside) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
                  "r"(inside ? CHUNK_BYTES : 0));
 }
@@ -27,10 +28,15 @@ __device__ __forceinline__ void wait_for_copies() {
 
 // ---- Products ----------------------------------------------------------------------------------
 
-#ifdef SCALAR_IS_FLOAT16
-#define OPERANDS "f16.f16"
+// Of 32 bytes along k each.
+#if defined(MULTIPLIES_TF32)
+#define PRODUCT "m16n8k8.row.col.f32.tf32.tf32"
+#elif defined(MULTIPLIES_FP8)
+#define PRODUCT "m16n8k32.row.col.f32.e4m3.e4m3"
+#elif defined(SCALAR_IS_FLOAT16)
+#define PRODUCT "m16n8k16.row.col.f32.f16.f16"
 #else
-#define OPERANDS "bf16.bf16"
+#define PRODUCT "m16n8k16.row.col.f32.bf16.bf16"
 #endif
 
 // Four 8 x 8 matrices, their rows at the addresses that lanes 0-7, 8-15, 16-23 and 24-31 give.
@@ -49,9 +55,9 @@ __device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigne
                  : "memory");
 }
 
-// sum (16 x 8) += a (16 x 16) b (16 x 8): four words of sum and of a.
+// sum (16 x 8) += a b over 32 bytes along k: four words of sum and of a.
 __device__ __forceinline__ void multiply_add(float* sum, const unsigned* a, unsigned b0, unsigned b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
+    asm volatile("mma.sync.aligned." PRODUCT ".f32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

@@ -75,17 +75,30 @@ __device__ __forceinline__ void arrive_at_cluster() {
 }
 __device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
+// The address that block number `block` of the cluster has for what lies here in this block.
+__device__ __forceinline__ unsigned address_in(unsigned block, const void* here) {
+    unsigned there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(here)), "r"(block));
+    return there;
+}
+
 // Writes a struct of words to the same shared variable of block number `rank` of the cluster.
 template <typename Words>
 __device__ __forceinline__ void store_at_rank(Words* variable, int rank, const Words& value) {
-    unsigned theirs;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(shared_address(variable)), "r"(rank));
+    const unsigned theirs = address_in(rank, variable);
 #pragma unroll
     for (int i = 0; i < sizeof(Words) / 4; ++i) {
         asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(theirs + 4 * i),
                      "r"(reinterpret_cast<const unsigned*>(&value)[i])
                      : "memory");
     }
+}
+
+// Sends 16 bytes to another block, where they count on a barrier: no fence is needed.
+__device__ __forceinline__ void send_to(unsigned to, const float* four, unsigned barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                 "f"(four[0]), "f"(four[1]), "f"(four[2]), "f"(four[3]), "r"(barrier)
+                 : "memory");
 }
 
 // ---- TMA ---------------------------------------------------------------------------------------
@@ -95,6 +108,11 @@ __device__ __forceinline__ void copy_bytes(void* to, const void* from, unsigned 
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                  ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier))
                  : "memory");
+}
+
+// Brings a map near, so that the first copy by it does not wait for it.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
 // Copies the box at column x and row y, zeros where it lies outside the tensor; its bytes count on `barrier`.

@@ -11,75 +11,15 @@
 //   A and B, so that any size works; it needs rows of whole 16-byte units.
 // Idea: CUTLASS's warp-specialised cooperative kernels and pranjalssh/fast.cu. Two blocks of a cluster (CLUSTER = 2)
 //   compute tiles one above the other. Each copies half of the band of B that both need into the shared memory of both:
-//   32 KiB a step instead of 48 from L2 for 128 x 256.
+//   32 KiB a step instead of 48 from L2 for 128 x 256. Where few tiles are left for the last round of the grid, two
+//   blocks compute each of them together (PARTS = 2): wgmma_shares.cuh. Barriers are set up and maps fetched while the
+//   kernel in front still works: overlap.cuh.
 #pragma once
 
-#include "shared/common.cuh"
-#include "shared/hopper.cuh"
+#include "shared/overlap.cuh"
 #include "shared/tile_order.cuh"
-
-// A is m x k. B is n x k, but k x n where elements have 16 bits: wgmma transposes no others.
-#if defined(MULTIPLIES_TF32)
-#define PRODUCTS "k8.f32.tf32.tf32"
-#define TRANSPOSES
-constexpr int STEP_K = 32;
-constexpr bool B_LIES_ALONG_K = true;
-#elif defined(MULTIPLIES_FP8)
-#define PRODUCTS "k32.f32.e4m3.e4m3"
-#define TRANSPOSES
-constexpr int STEP_K = 128;
-constexpr bool B_LIES_ALONG_K = true;
-#else
-#ifdef SCALAR_IS_FLOAT16
-#define PRODUCTS "k16.f32.f16.f16"
-#else
-#define PRODUCTS "k16.f32.bf16.bf16"
-#endif
-#define TRANSPOSES ", 0, 1"
-constexpr int STEP_K = 64;
-constexpr bool B_LIES_ALONG_K = false;
-#endif
-
-constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans
-constexpr int ATOM = 8 * ROW;  // the swizzle's period
-constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
-
-// ---- wgmma: sum (64 x 64, 128, 192 or 256) += a b, spread over the threads as store_tile says ---------
-
-#define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
-#define SUMS_16(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8), SUMS_4((i) + 12)
-#define SUMS_32(i) SUMS_16(i), SUMS_16((i) + 16)
-#define NAMES_32                                                                                                  \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "   \
-    "%23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define NAMES_64                                                                                                  \
-    NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, "  \
-    "%51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define NAMES_96                                                                                                  \
-    NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, "            \
-    "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define NAMES_128                                                                                                 \
-    NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "           \
-    "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define MULTIPLY_ADD(COLUMNS, NAMES, A, B, ...)                                                                   \
-    asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"                                                   \
-                 "wgmma.mma_async.sync.aligned.m64n" #COLUMNS PRODUCTS " {" NAMES "}, " A ", " B                  \
-                 ", add, 1, 1" TRANSPOSES ";\n}"                                                                  \
-                 : __VA_ARGS__                                                                                    \
-                 : "l"(a), "l"(b))
-
-__device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(64, NAMES_32, "%32", "%33", SUMS_32(0));
-}
-__device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(128, NAMES_64, "%64", "%65", SUMS_32(0), SUMS_32(32));
-}
-__device__ __forceinline__ void multiply_add(float (&sum)[96], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(192, NAMES_96, "%96", "%97", SUMS_32(0), SUMS_32(32), SUMS_32(64));
-}
-__device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(256, NAMES_128, "%128", "%129", SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_32(96));
-}
+#include "shared/wgmma_products.cuh"
+#include "shared/wgmma_shares.cuh"
 
 // ---- The stores --------------------------------------------------------------------------------
 
@@ -137,11 +77,12 @@ __device__ __forceinline__ void store_tile(
 
 // ---- The main loop -----------------------------------------------------------------------------
 
-// `finish(sums, column)` makes two neighbours of C from their sums, the first in an even column.
-template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, class Finish>
+// `make_finish()`, called when the kernel in front has ended, gives `finish(sums, column)`, which makes two neighbours
+// of C from their sums, the first in an even column.
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, int PARTS, class MakeFinish>
 __device__ __forceinline__ void multiply(
     const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c, long long m, long long n, long long k,
-    const Finish& finish
+    const MakeFinish& make_finish
 ) {
     constexpr int BLOCK_M = CONSUMERS * 64;
     constexpr int BYTES_A = BLOCK_M * ROW;
@@ -151,19 +92,34 @@ __device__ __forceinline__ void multiply(
     unsigned char* const boxes = stages + STAGES * STAGE;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + CONSUMERS * BOXES * BOX);
     Barrier* const empty = full + STAGES;
+    Barrier* const all_multiplied = empty + STAGES;
+    Barrier* const all_received = all_multiplied + 1;
+    static_assert(PARTS == 1 || (PARTS == 2 && CLUSTER == 1 && CONSUMERS == 2));
 
-    const unsigned rank = CLUSTER == 1 ? 0 : rank_in_cluster();
     // The shuffle from lane 0 shows the compiler that the value is the same for a warp.
+    const unsigned rank = CLUSTER == 1 ? 0 : rank_in_cluster();
+    const int part = PARTS == 1 ? 0 : __shfl_sync(WHOLE_WARP, rank_in_cluster(), 0);
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
     if (threadIdx.x == 0) {
+        prefetch_map(a);
+        prefetch_map(b);
+        prefetch_map(c);
         for (int stage = 0; stage < STAGES; ++stage) {
             init_barrier(full + stage, 1);
             init_barrier(empty + stage, CONSUMERS * CLUSTER);
         }
+        if constexpr (PARTS > 1) {
+            init_barrier(all_multiplied, CONSUMERS * PARTS);
+            init_barrier(all_received, 1);
+            arrive_and_expect(all_received, 64 * BLOCK_N * sizeof(float));
+        }
         publish_barriers();
     }
-    if constexpr (CLUSTER == 1) __syncthreads();
+    if constexpr (CLUSTER * PARTS == 1) __syncthreads();
     else meet_cluster();
+    // So far nothing that the kernel in front makes was touched: this overlaps its end.
+    wait_for_previous();
+    let_next_start();
 
     // Tiles of a cluster, in groups of about 2048 rows.
     constexpr int CLUSTER_M = BLOCK_M * CLUSTER;
@@ -175,7 +131,12 @@ __device__ __forceinline__ void multiply(
         row = index.row * CLUSTER_M + rank * BLOCK_M;
         column = index.column * BLOCK_N;
     };
-    const int steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
+    const int steps_alone = static_cast<int>((k + STEP_K - 1) / STEP_K);
+    const int steps_shared = (steps_alone + PARTS - 1) / PARTS;
+    const auto first_step = [&](bool shared) { return shared ? min(part * steps_shared, steps_alone) : 0; };
+    const auto count_steps = [&](bool shared) {
+        return shared ? min(steps_shared, steps_alone - first_step(shared)) : steps_alone;
+    };
     int stage = 0;
     unsigned phase = 0;
     const auto next_stage = [&] {
@@ -185,26 +146,30 @@ __device__ __forceinline__ void multiply(
     if (warpgroup == CONSUMERS) {
         if constexpr (CONSUMERS == 2) give_registers<40>();
         if (threadIdx.x % WARPGROUP == 0) {
-            for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles; tile += gridDim.x / CLUSTER) {
+            const Turns<CLUSTER, PARTS> turns(tiles);
+            for (unsigned turn = 0; turn < turns.count; ++turn) {
+                const bool shared = turns.is_shared(turn);
+                const int steps = count_steps(shared);
                 int row, column;
-                row_and_column(tile, row, column);
+                row_and_column(turns.tile(turn), row, column);
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     wait_for(empty + stage, phase ^ 1);
                     arrive_and_expect(full + stage, STAGE);
                     unsigned char* const to_a = stages + stage * STAGE;
                     unsigned char* const to_b = to_a + BYTES_A + rank * (BYTES_B / CLUSTER);
-                    const int part = column + rank * (BLOCK_N / CLUSTER);
+                    const int along_k = (first_step(shared) + step) * STEP_K;
+                    const int part_of_b = column + rank * (BLOCK_N / CLUSTER);
                     const auto copy_b = [&](unsigned char* to, int x, int y) {
                         if constexpr (CLUSTER == 1) copy_box(to, b, x, y, full + stage);
                         else copy_box_to((1 << CLUSTER) - 1, to, b, x, y, full + stage);
                     };
-                    copy_box(to_a, a, step * STEP_K, row, full + stage);
+                    copy_box(to_a, a, along_k, row, full + stage);
                     if constexpr (B_LIES_ALONG_K) {
-                        copy_b(to_b, step * STEP_K, part);
+                        copy_b(to_b, along_k, part_of_b);
                     } else {
 #pragma unroll
-                        for (int i = 0; i < BLOCK_N / CLUSTER / BAND; ++i) {
-                            copy_b(to_b + i * BAND * ROW, part + i * BAND, step * STEP_K);
+                        for (int i = 0; i < BLOCK_N / CLUSTER; i += BAND) {
+                            copy_b(to_b + i * ROW, part_of_b + i, along_k);
                         }
                     }
                 }
@@ -212,11 +177,16 @@ __device__ __forceinline__ void multiply(
         }
     } else {
         if constexpr (CONSUMERS == 2) take_registers<232>();
+        const auto finish = make_finish();
         unsigned stored = 0;
         const auto release = [&](int stage) {
-            if (threadIdx.x % WARPGROUP < CLUSTER) arrive_at(empty + stage, threadIdx.x % WARPGROUP);
+            const unsigned block = threadIdx.x % WARPGROUP;
+            if (block < CLUSTER) arrive_at(empty + stage, PARTS == 1 ? block : part);
         };
-        for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles; tile += gridDim.x / CLUSTER) {
+        const Turns<CLUSTER, PARTS> turns(tiles);
+        for (unsigned turn = 0; turn < turns.count; ++turn) {
+            const bool shared = turns.is_shared(turn);
+            const int steps = count_steps(shared);
             float sum[BLOCK_N / 2] = {};
             int before = 0;
             for (int step = 0; step < steps; ++step, next_stage()) {
@@ -226,9 +196,9 @@ __device__ __forceinline__ void multiply(
                 const unsigned long long tile_b = swizzled_tile(from + BYTES_A, ATOM, BAND * ROW);
                 begin_products();
 #pragma unroll
-                for (int part = 0; part < 4; ++part) {
+                for (int slice = 0; slice < 4; ++slice) {
                     // 32 bytes along k: within a row, or 16 rows on.
-                    multiply_add(sum, tile_a + part * 2, tile_b + part * (B_LIES_ALONG_K ? 2 : 16 * ROW / 16));
+                    multiply_add(sum, tile_a + slice * 2, tile_b + slice * (B_LIES_ALONG_K ? 2 : 16 * ROW / 16));
                 }
                 commit_products();
                 wait_for_products<1>();
@@ -237,28 +207,45 @@ __device__ __forceinline__ void multiply(
             }
             wait_for_products<0>();
             release(before);
-
             int row, column;
-            row_and_column(tile, row, column);
-            store_tile(sum, c, boxes + warpgroup * BOXES * BOX, stored, row + warpgroup * 64, column, finish);
+            row_and_column(turns.tile(turn), row, column);
+            row += warpgroup * 64;
+            unsigned char* const own_boxes = boxes + warpgroup * BOXES * BOX;
+            if constexpr (PARTS > 1) {
+                if (shared) {
+                    // Stages are overwritten when no block of the cluster multiplies any more.
+                    if (threadIdx.x % WARPGROUP < PARTS) arrive_at(all_multiplied, threadIdx.x % WARPGROUP);
+                    wait_for(all_multiplied, 0);
+                    if (warpgroup != part) {
+                        send_sums(sum, warpgroup, stages, all_received);
+                        break;
+                    }
+                    wait_for(all_received, 0);
+                    add_sums(sum, stages);
+                }
+            }
+            store_tile(sum, c, own_boxes, stored, row, column, finish);
         }
         if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
     }
     // No block may leave while another still arrives at its barriers.
-    if constexpr (CLUSTER > 1) meet_cluster();
+    if constexpr (CLUSTER * PARTS > 1) meet_cluster();
 }
 
 // A kernel for each tile. FINISH makes its `finish` out of the parameters that follow k.
-#define WGMMA_KERNEL(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER, FINISH, ...)                                      \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+#define WGMMA_KERNEL(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER, PARTS, FINISH, ...)                               \
+    extern "C" __global__ void __cluster_dims__(CLUSTER * PARTS, 1, 1)                                        \
+        __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)                                                         \
         NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
              const __grid_constant__ CUtensorMap c, long long m, long long n, long long k, ##__VA_ARGS__) {       \
-        multiply<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(a, b, c, m, n, k, FINISH);                                  \
+        multiply<CONSUMERS, BLOCK_N, STAGES, CLUSTER, PARTS>(a, b, c, m, n, k, [&] { return FINISH; });           \
     }
 #define WGMMA_KERNELS(...)                                     \
-    WGMMA_KERNEL(tile_128x256_pair, 2, 256, 4, 2, __VA_ARGS__) \
-    WGMMA_KERNEL(tile_128x256, 2, 256, 4, 1, __VA_ARGS__)      \
-    WGMMA_KERNEL(tile_128x192, 2, 192, 4, 1, __VA_ARGS__)      \
-    WGMMA_KERNEL(tile_128x128, 2, 128, 6, 1, __VA_ARGS__)      \
-    WGMMA_KERNEL(tile_64x128, 1, 128, 8, 1, __VA_ARGS__)       \
-    WGMMA_KERNEL(tile_64x64, 1, 64, 8, 1, __VA_ARGS__)
+    WGMMA_KERNEL(tile_128x256_pair, 2, 256, 4, 2, 1, __VA_ARGS__) \
+    WGMMA_KERNEL(tile_128x256, 2, 256, 4, 1, 1, __VA_ARGS__)      \
+    WGMMA_KERNEL(tile_128x192, 2, 192, 4, 1, 1, __VA_ARGS__)      \
+    WGMMA_KERNEL(tile_128x128, 2, 128, 6, 1, 1, __VA_ARGS__)      \
+    WGMMA_KERNEL(tile_128x256_halves, 2, 256, 4, 1, 2, __VA_ARGS__) \
+    WGMMA_KERNEL(tile_128x192_halves, 2, 192, 4, 1, 2, __VA_ARGS__) \
+    WGMMA_KERNEL(tile_64x128, 1, 128, 8, 1, 1, __VA_ARGS__)       \
+    WGMMA_KERNEL(tile_64x64, 1, 64, 8, 1, 1, __VA_ARGS__)

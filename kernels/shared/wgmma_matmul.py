@@ -10,17 +10,23 @@ from roofscope.kernels.shared.padding import in_whole_units
 
 _ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 _BAND = 64
+_EXCHANGE_NS = 6000  # what a shared tile takes beyond half its steps: 4 to 6 us on an H100
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A kernel's tile of C, stages of its ring, blocks of its cluster, time of a step on an H200."""
+    """A kernel's tile of C, stages of its ring, time of a step on an H200.
+
+    ``cluster`` blocks compute tiles one above the other; or ``parts`` of them share a last tile, each over a
+    part of k.
+    """
 
     rows: int
     columns: int
     stages: int
     cluster: int
     step_ns: int
+    parts: int = 1
 
     @property
     def threads(self) -> int:
@@ -29,11 +35,25 @@ class Tile:
     @property
     def shared_bytes(self) -> int:
         stores = 2 * self.rows * _ROW
-        return self.stages * ((self.rows + self.columns) * _ROW + 2 * 8) + stores
+        return self.stages * ((self.rows + self.columns) * _ROW + 2 * 8) + stores + 2 * 8
 
     def count(self, m: int, n: int) -> int:
         """Tiles that cover C, in whole clusters."""
         return -(-m // (self.rows * self.cluster)) * self.cluster * -(-n // self.columns)
+
+    def blocks(self, m: int, n: int, multiprocessors: int) -> int:
+        """Of the grid, in whole clusters: at most one a multiprocessor."""
+        together = self.cluster * self.parts
+        return min(self.count(m, n) * self.parts, multiprocessors) // together * together
+
+    def time_ns(self, m: int, n: int, steps: int, multiprocessors: int) -> int:
+        """About that of a product of so many steps along k, but for what all tiles have in common."""
+        blocks = self.blocks(m, n, multiprocessors)
+        rounds, rest = divmod(self.count(m, n), max(blocks, 1))
+        if rest * self.parts > blocks or self.parts == 1:
+            return (rounds + bool(rest)) * steps * self.step_ns
+        last = -(-steps // self.parts) * self.step_ns + _EXCHANGE_NS if rest else 0
+        return rounds * steps * self.step_ns + last
 
 
 TILES = {
@@ -41,6 +61,8 @@ TILES = {
     "tile_128x256": Tile(128, 256, stages=4, cluster=1, step_ns=680),
     "tile_128x192": Tile(128, 192, stages=4, cluster=1, step_ns=525),
     "tile_128x128": Tile(128, 128, stages=6, cluster=1, step_ns=390),
+    "tile_128x256_halves": Tile(128, 256, stages=4, cluster=1, step_ns=680, parts=2),
+    "tile_128x192_halves": Tile(128, 192, stages=4, cluster=1, step_ns=525, parts=2),
     "tile_64x128": Tile(64, 128, stages=8, cluster=1, step_ns=240),
     "tile_64x64": Tile(64, 64, stages=8, cluster=1, step_ns=145),
 }
@@ -56,12 +78,13 @@ def multiply(
     needs_hopper(key, a.device)
     m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
     require_32_bit_product(key, m, n, a.shape[1])
-    return launch(program, choose(m, n, program.multiprocessor_count), a, b, dtype, *extra)
+    steps = -(-a.shape[1] * a.element_size() // _ROW)
+    return launch(program, choose(m, n, steps, program.multiprocessor_count), a, b, dtype, *extra)
 
 
-def choose(m: int, n: int, multiprocessors: int) -> str:
+def choose(m: int, n: int, steps: int, multiprocessors: int) -> str:
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
-    return min(TILES, key=lambda name: -(-TILES[name].count(m, n) // multiprocessors) * TILES[name].step_ns)
+    return min(TILES, key=lambda name: TILES[name].time_ns(m, n, steps, multiprocessors))
 
 
 def launch(
@@ -77,10 +100,9 @@ def launch(
     a, b = in_whole_units(a), in_whole_units(b)
     step = _ROW // a.element_size()
     b_box = (step, _BAND) if along_n else (tile.columns // tile.cluster, step)
-    clusters = min(tile.count(m, n), program.multiprocessor_count) // tile.cluster
     program.launch(
         name,
-        clusters * tile.cluster,
+        tile.blocks(m, n, program.multiprocessor_count),
         tile.threads,
         tensor_map(a, (tile.rows, step)),
         tensor_map(b, b_box),
@@ -90,5 +112,6 @@ def launch(
         k,
         *extra,
         shared_bytes=tile.shared_bytes,
+        overlaps=True,
     )
     return c[:, :n].contiguous()

@@ -195,6 +195,7 @@ class KernelSpec(Struct, frozen=True):
     pipe: Pipe = Pipe.VECTOR
     dtypes: tuple[Dtype, ...] = tuple(Dtype)
     multiplies: Multiply | None = None  # by the matrix units; None: the workload's dtype
+    multiplies_otherwise: dict[str, Multiply] = {}  # what they multiply in implementations of these stems
     sweep: tuple[dict[str, int], ...] = ()  # sizes from launch-bound to large, to see how a kernel scales
     on_request: tuple[str, ...] = ()  # stems that a plan leaves out unless the user names them
     compares_modes: bool = False  # the kernel compares torch.compile's modes: a plan takes all of them

@@ -287,7 +287,10 @@ class Session(Struct, dict=True):
     def bound_of(self, point: Point) -> Bound | None:
         """The compute pipe that bounds a point; None where its kernel's specification is not kept."""
         spec = self.specs.get(point.implementation.kernel)
-        return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies) if spec else None
+        if spec is None:
+            return None
+        multiplies = spec.multiplies_otherwise.get(point.implementation.stem, spec.multiplies)
+        return compute_bound(spec.pipe, point.job.workload.dtype, multiplies)
 
 
 def _by_number(device_id: str) -> tuple[str, int]:

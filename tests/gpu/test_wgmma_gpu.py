@@ -1,6 +1,7 @@
 """The wgmma versions on a Hopper GPU: every tile, C beyond 2^31 elements, every order of causal attention."""
 
 import functools
+import math
 from typing import Any
 
 import pytest
@@ -8,7 +9,15 @@ import torch
 
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
+from roofscope.tests.kernels.cases import (
+    CATALOG,
+    eager,
+    random_inputs,
+    reference,
+    relative_error,
+    signature,
+    spoiled_inputs,
+)
 
 pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
@@ -73,6 +82,24 @@ def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: py
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(dtype), str(sizes)
+
+
+def test_every_tile_of_three_products_is_right() -> None:
+    """In float32's tolerance, with sums as long as 8192 too, and with infinities as eager has them."""
+    kernel = CATALOG.kernel("matmul")
+    assert kernel is not None
+    module = load_module(kernel.folder / "cuda_tf32x3.py")
+    source = kernel.folder / "cuda_tf32x3.cu"
+    program = cuda.CudaProgram(source, Dtype.FLOAT32, "sm_90a", torch.device("cuda", 0))
+    for tile in module.TILES:
+        for sizes in (*SIZES, {"m": 300, "n": 388, "k": 8192}, {"m": 1, "n": 7, "k": 1}):
+            inputs = random_inputs(kernel, sizes, Dtype.FLOAT32, device="cuda")
+            error = relative_error((module.launch(program, tile, *inputs),), reference(kernel, inputs))
+            assert error <= kernel.spec.tolerance.float32, f"{tile} at {sizes}"
+    for special in (math.nan, math.inf, -math.inf):
+        inputs = spoiled_inputs(kernel, Dtype.FLOAT32, special, device="cuda")
+        (mine,), (eagers,) = signature((module.run(program, *inputs),)), signature(eager(kernel, inputs))
+        assert torch.equal(mine, eagers)
 
 
 def test_counts_beyond_32_bits() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from roofscope.kernels.shared import mma_matmul
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -63,13 +64,13 @@ def test_ffma_takes_the_largest_tile_that_fills_the_gpu(
 @pytest.mark.parametrize(
     ("sizes", "offset", "shared_bytes", "expected"),
     [
-        ((4096, 4096, 64), 0, HOPPER_BYTES, "matmul_128x256x64"),
-        ((4096, 4096, 64), 0, ADA_BYTES, "matmul_128x256x32"),
-        ((1024, 4096, 64), 0, HOPPER_BYTES, "matmul_128x128x32"),
-        ((512, 512, 64), 0, HOPPER_BYTES, "matmul_64x64x64"),
-        ((4096, 4096, 65), 0, HOPPER_BYTES, "matmul_64x64x64_any"),
-        ((4096, 4095, 64), 0, HOPPER_BYTES, "matmul_64x64x64_any"),
-        ((4096, 4096, 64), 1, HOPPER_BYTES, "matmul_64x64x64_any"),
+        ((4096, 4096, 64), 0, HOPPER_BYTES, "tile_128x256_deep"),
+        ((4096, 4096, 64), 0, ADA_BYTES, "tile_128x256"),
+        ((1024, 4096, 64), 0, HOPPER_BYTES, "tile_128x128"),
+        ((512, 512, 64), 0, HOPPER_BYTES, "tile_64x64"),
+        ((4096, 4096, 65), 0, HOPPER_BYTES, "tile_64x64_any"),
+        ((4096, 4095, 64), 0, HOPPER_BYTES, "tile_64x64_any"),
+        ((4096, 4096, 64), 1, HOPPER_BYTES, "tile_64x64_any"),
     ],
 )
 def test_mma_takes_the_largest_tile_that_fits(
@@ -83,9 +84,24 @@ def test_mma_takes_the_largest_tile_that_fits(
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
     module, recorder = load("cuda_mma"), Recorder()
     module.run(recorder, *operands(*sizes, Dtype.BFLOAT16, offset))
-    rows, columns, *launched = module.TILES[expected]
-    blocks = -(-sizes[0] // rows) * -(-sizes[1] // columns)
-    assert recorder.launches == [(expected, blocks, *launched)]
+    tile = mma_matmul.TILES[expected]
+    blocks = -(-sizes[0] // tile.rows) * -(-sizes[1] // tile.columns)
+    assert recorder.launches == [(expected, blocks, tile.threads, tile.shared_bytes)]
+
+
+@pytest.mark.parametrize(
+    ("major", "k", "expected"),
+    [(8, 64, "tile_128x256"), (12, 64, "tile_128x256"), (9, 64, "tile_64x64"), (8, 72, "tile_64x64_any")],
+)
+def test_mma_takes_small_tiles_of_fp8_where_it_is_made_float16(
+    monkeypatch: pytest.MonkeyPatch, major: int, k: int, expected: str
+) -> None:
+    properties = SimpleNamespace(shared_memory_per_block_optin=ADA_BYTES, major=major)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
+    a, b = (torch.empty(4096, k, dtype=torch.float8_e4m3fn) for _ in "ab")
+    recorder, scale = Recorder(), torch.ones(())
+    load_module(LIBRARY / "matmul_fp8" / "cuda_mma.py").run(recorder, a, b, scale, scale)
+    assert [name for name, *_ in recorder.launches] == [expected]
 
 
 @pytest.mark.parametrize("stem", ["cuda_mma", "triton_persistent_tma"])
@@ -116,14 +132,26 @@ def machine_code(cubin: bytes, folder: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
-def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(dtype: Dtype, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "architecture", "expected"),
+    [
+        ("matmul", Dtype.FLOAT16, "sm_80", ["HMMA.16816.F32 ", "LDSM.16.MT88.4"]),
+        ("matmul", Dtype.BFLOAT16, "sm_80", ["HMMA.16816.F32.BF16", "LDSM.16.MT88.4"]),
+        ("matmul_relu", Dtype.BFLOAT16, "sm_86", ["HMMA.16816.F32.BF16"]),
+        ("matmul_bias_gelu", Dtype.BFLOAT16, "sm_86", ["HMMA.16816.F32.BF16", "MUFU.TANH"]),
+        ("matmul_tf32", Dtype.FLOAT32, "sm_80", ["HMMA.1688.F32.TF32"]),
+        ("matmul_fp8", Dtype.BFLOAT16, "sm_89", ["QMMA.16832.F32.E4M3.E4M3"]),
+    ],
+)
+def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(
+    kernel: str, dtype: Dtype, architecture: str, expected: list[str], tmp_path: Path
+) -> None:
     cuda = pytest.importorskip(
         "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
     )
-    code = machine_code(cuda.compile_source(FOLDER / "cuda_mma.cu", dtype, "sm_80").code, tmp_path)
-    product = "HMMA.16816.F32.BF16" if dtype is Dtype.BFLOAT16 else "HMMA.16816.F32 "
-    for instruction in (product, "LDSM.16.M88.4", "LDSM.16.MT88.4", "LDGSTS.E.BYPASS"):
+    source = LIBRARY / kernel / "cuda_mma.cu"
+    code = machine_code(cuda.compile_source(source, dtype, architecture).code, tmp_path)
+    for instruction in (*expected, "LDSM.16.M88.4", "LDGSTS.E.BYPASS"):
         assert instruction in code
 
 

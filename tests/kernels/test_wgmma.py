@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
 
 pytest.importorskip(
@@ -36,6 +37,7 @@ PRODUCTS = [
     ("size", "expected"),
     [
         (8192, "tile_128x256_pair"),
+        (3840, "tile_128x256_halves"),  # 450 tiles: 54 beyond three rounds of 132
         (3072, "tile_128x192"),
         (2048, "tile_128x256_pair"),
         (1024, "tile_64x128"),
@@ -43,7 +45,7 @@ PRODUCTS = [
     ],
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str) -> None:
-    assert choose(size, size, MULTIPROCESSORS) == expected
+    assert choose(size, size, size // 64, MULTIPROCESSORS) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,9 +58,41 @@ def test_sorts_causal_tiles_of_as_many_heads_as_share_them_best(
     assert heads_of_group(heads, seq, dim, MULTIPROCESSORS) == expected
 
 
+def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:
+    """54 tiles beyond three rounds go to 66 pairs of blocks; 70 do not, and take a round."""
+    shared, alone = TILES["tile_128x256_halves"], TILES["tile_128x256"]
+    assert shared.blocks(3840, 3840, MULTIPROCESSORS) == MULTIPROCESSORS
+    assert shared.blocks(1024, 1024, MULTIPROCESSORS) == 2 * shared.count(1024, 1024) == 64
+    few, many = (128 * 450, 256, 60), (128 * (132 + 70), 256, 60)
+    assert shared.time_ns(*few, MULTIPROCESSORS) < alone.time_ns(*few, MULTIPROCESSORS)
+    assert shared.time_ns(*many, MULTIPROCESSORS) == alone.time_ns(*many, MULTIPROCESSORS)
+
+
 @pytest.mark.parametrize("name", TILES)
 def test_every_tile_fits_hopper(name: str) -> None:
     assert TILES[name].shared_bytes <= HOPPER_BYTES
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (8192, "tile_128x192_pair"),
+        (4096, "tile_128x128"),
+        (2048, "tile_128x128"),
+        (1024, "tile_128x64"),
+    ],
+)
+def test_three_products_take_the_tile_of_least_time(size: int, expected: str) -> None:
+    module = load_module(LIBRARY / "matmul" / "cuda_tf32x3.py")
+    assert module.choose(size, size, MULTIPROCESSORS) == expected
+    assert all(tile.shared_bytes <= HOPPER_BYTES for tile in module.TILES.values())
+
+
+def test_three_products_split_once_and_then_run_by_themselves(tmp_path: Path) -> None:
+    code = machine_code("matmul/cuda_tf32x3.cu", Dtype.FLOAT32, tmp_path)
+    for instruction in ("HGMMA.64x192x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
+        assert instruction in code
+    assert not re.search(r"MEMBAR\.\w+\.GPU", code)
 
 
 def test_refuses_what_has_no_wgmma() -> None:
@@ -71,11 +105,16 @@ def test_copies_and_products_run_by_themselves(
     kernel: str, dtype: Dtype, product: str, tmp_path: Path
 ) -> None:
     """TMA on both ends, wgmma in the middle, and in the loop no fence that waits for all of memory."""
-    triton = pytest.importorskip("triton", reason="nvdisasm comes with Triton, which is not installed here")
-    cubin = tmp_path / "kernel.cubin"
-    cubin.write_bytes(cuda.compile_source(LIBRARY / kernel / "cuda_wgmma.cu", dtype, "sm_90a").code)
-    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
-    code = subprocess.run([tool, cubin], capture_output=True, text=True, check=True).stdout
+    code = machine_code(f"{kernel}/cuda_wgmma.cu", dtype, tmp_path)
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
     assert not re.search(r"MEMBAR\.\w+\.GPU", code)
+
+
+def machine_code(source: str, dtype: Dtype, folder: Path) -> str:
+    """The instructions, as text."""
+    triton = pytest.importorskip("triton", reason="nvdisasm comes with Triton, which is not installed here")
+    cubin = folder / "kernel.cubin"
+    cubin.write_bytes(cuda.compile_source(LIBRARY / source, dtype, "sm_90a").code)
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+    return subprocess.run([tool, cubin], capture_output=True, text=True, check=True).stdout

@@ -6,9 +6,10 @@ import pytest
 from roofscope.app.presentation.verdict_text import distance_text, verdict_sentence
 from roofscope.profiling.analysis.verdict import VerdictKind, flags_of, limiting_roof, own_flags, verdict
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Dtype, Multiply
 from roofscope.profiling.results.outcome import Flag, Meanwhile, Measured, Method, Outcome, ProfiledKernel
 from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.roofline.roofline import Bound
 from roofscope.tests import sessions
 
 # One gelu call at n = 2**27 float32 moves 2**30 bytes; half of them read, so its roof is the copy's.
@@ -53,6 +54,17 @@ def test_matmul_is_judged_against_the_pipe_of_its_dtype() -> None:
     assert verdict_sentence(point, judged).startswith("On no roof: 40 % of the BF16 ceiling; 2.50× is left")
     near = point_of(sessions.measured(least_s / 0.61), "matmul", Dtype.BFLOAT16)
     assert verdict(near, session_with(near)).kind is VerdictKind.COMPUTE_BOUND
+
+
+def test_an_implementation_may_multiply_something_else() -> None:
+    """float32 by three products in TF32 is faster than IEEE float32, and not above its own roof."""
+    point = point_of(sessions.measured(1e-3), "matmul", Dtype.FLOAT32)
+    session = session_with(point)
+    assert session.bound_of(point) is Bound.FP32
+    spec = sessions.SPEC_OF["matmul"]
+    otherwise = {point.implementation.stem: Multiply.TF32}
+    session.specs["matmul"] = msgspec.structs.replace(spec, multiplies_otherwise=otherwise)
+    assert session.bound_of(point) is Bound.TF32
 
 
 @pytest.mark.parametrize(("fraction", "kind"), [(0.601, "memory-bound"), (0.599, "on no roof")])

@@ -1,0 +1,69 @@
+// The products of wgmma that the matmul kernels use: of 16-bit elements, or of TF32 or FP8.
+//
+// They are those of SCALAR unless MULTIPLIES_TF32 or MULTIPLIES_FP8 is defined before this file is included.
+#pragma once
+
+#include "shared/hopper.cuh"
+
+// A is m x k. B is n x k, but k x n where elements have 16 bits: wgmma transposes no others.
+#if defined(MULTIPLIES_TF32)
+#define PRODUCTS "k8.f32.tf32.tf32"
+#define TRANSPOSES
+constexpr int STEP_K = 32;
+constexpr bool B_LIES_ALONG_K = true;
+#elif defined(MULTIPLIES_FP8)
+#define PRODUCTS "k32.f32.e4m3.e4m3"
+#define TRANSPOSES
+constexpr int STEP_K = 128;
+constexpr bool B_LIES_ALONG_K = true;
+#else
+#ifdef SCALAR_IS_FLOAT16
+#define PRODUCTS "k16.f32.f16.f16"
+#else
+#define PRODUCTS "k16.f32.bf16.bf16"
+#endif
+#define TRANSPOSES ", 0, 1"
+constexpr int STEP_K = 64;
+constexpr bool B_LIES_ALONG_K = false;
+#endif
+
+constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans
+constexpr int ATOM = 8 * ROW;  // the swizzle's period
+constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
+
+// ---- wgmma: sum (64 x 64, 128, 192 or 256) += a b, spread over the threads as store_tile says ---------
+
+#define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
+#define SUMS_16(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8), SUMS_4((i) + 12)
+#define SUMS_32(i) SUMS_16(i), SUMS_16((i) + 16)
+#define NAMES_32                                                                                                  \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "   \
+    "%23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_64                                                                                                  \
+    NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, "  \
+    "%51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_96                                                                                                  \
+    NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, "            \
+    "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define NAMES_128                                                                                                 \
+    NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "           \
+    "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define MULTIPLY_ADD(COLUMNS, NAMES, A, B, ...)                                                                   \
+    asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"                                                   \
+                 "wgmma.mma_async.sync.aligned.m64n" #COLUMNS PRODUCTS " {" NAMES "}, " A ", " B                  \
+                 ", add, 1, 1" TRANSPOSES ";\n}"                                                                  \
+                 : __VA_ARGS__                                                                                    \
+                 : "l"(a), "l"(b))
+
+__device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(64, NAMES_32, "%32", "%33", SUMS_32(0));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(128, NAMES_64, "%64", "%65", SUMS_32(0), SUMS_32(32));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[96], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(192, NAMES_96, "%96", "%97", SUMS_32(0), SUMS_32(32), SUMS_32(64));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(256, NAMES_128, "%128", "%129", SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_32(96));
+}
