@@ -109,6 +109,17 @@ _DRAWINGS = (
         {"half": Span(17, 129)},
         {"batch": Span(1, 2), "heads": Span(1, 4), "seq": Span(2**14, 2**20)},
     ),
+    Drawing(
+        {
+            "batch": Span(1, 16),
+            "seq": Span(16, 2**15),
+            "heads": Span(1, 16),
+            "groups": Span(1, 4),
+            "dim": Span(values=(64, 128)),
+        },
+        {"seq": Span(17, 2**15)},
+        {"batch": Span(1, 2), "heads": Span(1, 4), "seq": Span(2**14, 2**17)},
+    ),
 )
 
 

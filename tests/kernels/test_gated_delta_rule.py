@@ -1,0 +1,54 @@
+"""The gated delta rule where its chunked form is hard: gates that forget nothing, keys that are alike."""
+
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+import torch
+
+from roofscope.kernels.gated_delta_rule.spec import SPEC, sizes
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.tests.kernels import interpreter
+from roofscope.tests.kernels.cases import CATALOG, Tensors, eager, random_inputs, reference, relative_error
+
+LONG = sizes(1, 64 * 40 + 3, 1, 1, 64)  # two segments, and more
+
+
+def inputs_of(size: dict[str, int]) -> list[torch.Tensor]:
+    return list(random_inputs(_kernel(), size, SPEC.dtypes[0]))
+
+
+def _kernel() -> Kernel:
+    kernel = CATALOG.kernel("gated_delta_rule")
+    assert kernel is not None
+    return kernel
+
+
+def by_triton(interpreters: ProcessPoolExecutor, inputs: Tensors) -> Tensors:
+    path = _kernel().folder / "triton_segments.py"
+    names = [str(x.dtype).removeprefix("torch.") for x in inputs]
+    arrays = [x.double().numpy() for x in inputs]
+    outputs, _ = interpreters.submit(interpreter.run, path, names, arrays).result()
+    return tuple(torch.from_numpy(output) for output in outputs)
+
+
+@pytest.mark.parametrize("gates", [1.0, 0.05, 0.0])
+def test_a_segment_begins_early_enough(interpreters: ProcessPoolExecutor, gates: float) -> None:
+    """Where gates forget within a segment, across some of them, and never."""
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    q, k, v, g, beta = inputs_of(LONG)
+    inputs = (q, k, v, g * gates, beta)
+    error = relative_error(by_triton(interpreters, inputs), reference(_kernel(), inputs))
+    assert error <= SPEC.tolerance.of(SPEC.dtypes[0])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_keys_that_are_alike_can_be_told_apart(interpreters: ProcessPoolExecutor, noise: float) -> None:
+    """The triangular system of a chunk has ones below its diagonal then, and its inverse cancels them."""
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    q, k, v, g, _ = inputs_of(sizes(1, 200, 1, 1, 64))
+    generator = torch.Generator().manual_seed(2)
+    k = k[:, :1] + noise * torch.randn(k.shape, generator=generator).to(k.dtype)
+    inputs = (q, k, v, torch.zeros_like(g), torch.ones_like(g))
+    expected, limit = reference(_kernel(), inputs), SPEC.tolerance.of(SPEC.dtypes[0])
+    assert relative_error(eager(_kernel(), inputs), expected) <= limit
+    assert relative_error(by_triton(interpreters, inputs), expected) <= limit
