@@ -6,7 +6,7 @@
 #pragma once
 
 #include "shared/attention_backward_ends.cuh"
-#include "shared/wgmma_products.cuh"
+#include "shared/wgmma_attention_products.cuh"
 
 constexpr int KEYS = 128;  // of a tile
 constexpr int CONSUMERS = 2;

@@ -20,7 +20,7 @@
 #pragma once
 
 #include "shared/attention.cuh"
-#include "shared/wgmma_products.cuh"
+#include "shared/wgmma_attention_products.cuh"
 
 constexpr int KEYS = 128;  // of a step
 constexpr int STAGES = 2;
