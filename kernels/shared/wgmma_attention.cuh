@@ -20,91 +20,14 @@
 #pragma once
 
 #include "shared/attention.cuh"
-#include "shared/hopper.cuh"
+#include "shared/wgmma_attention_products.cuh"
 
 constexpr int KEYS = 128;  // of a step
 constexpr int STAGES = 2;
-constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans, 64 elements
-constexpr int ATOM = 8 * ROW;  // the swizzle's period
 
 // As in the launcher. Warpgroups that multiply, 64 queries each: as many as registers allow.
 template <int DIM>
 constexpr int CONSUMERS = DIM == 64 ? 3 : 2;
-
-// Arrives at a barrier of this block; arrive_at() of a cluster would fence the whole GPU's memory.
-__device__ __forceinline__ void arrive(Barrier* barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
-// ---- TMA: ROWS rows of one head, in bands of 64 elements -----------------------------------------
-
-template <int DIM, int ROWS>
-__device__ __forceinline__ void copy_rows(
-    unsigned char* to, const CUtensorMap& map, int row, int head, Barrier* barrier
-) {
-    arrive_and_expect(barrier, ROWS * DIM * 2);
-#pragma unroll
-    for (int band = 0; band < DIM / 64; ++band) {
-        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                     "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(to + band * ROWS * ROW)), "l"(&map),
-                     "r"(band * 64), "r"(row), "r"(head), "r"(shared_address(barrier))
-                     : "memory");
-    }
-}
-
-// ---- wgmma ---------------------------------------------------------------------------------------
-
-#ifdef SCALAR_IS_FLOAT16
-#define PRODUCTS "k16.f32.f16.f16"
-#else
-#define PRODUCTS "k16.f32.bf16.bf16"
-#endif
-#define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
-#define SUMS_16(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8), SUMS_4((i) + 12)
-#define SUMS_32 SUMS_16(0), SUMS_16(16)
-#define SUMS_64 SUMS_32, SUMS_16(32), SUMS_16(48)
-#define NAMES_32                                                                                                \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
-    "%23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define NAMES_64                                                                                                \
-    NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "     \
-    "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-
-// sum (64 x 128) = a b, or += where `add`: a and b from shared memory, both with rows along what is summed.
-__device__ __forceinline__ void multiply(float (&sum)[64], unsigned long long a, unsigned long long b, bool add) {
-    asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128" PRODUCTS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;\n}"
-                 : SUMS_64
-                 : "l"(a), "l"(b), "r"(static_cast<unsigned>(add)));
-}
-
-// sum (64 x COLUMNS) += a b: a from registers; b from shared memory, rows across what is summed.
-__device__ __forceinline__ void multiply(float (&sum)[64], const unsigned* a, unsigned long long b) {
-    asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128" PRODUCTS " {" NAMES_64
-                 "}, {%64, %65, %66, %67}, %68, add, 1, 1, 1;\n}"
-                 : SUMS_64
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
-}
-__device__ __forceinline__ void multiply(float (&sum)[32], const unsigned* a, unsigned long long b) {
-    asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64" PRODUCTS " {" NAMES_32
-                 "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;\n}"
-                 : SUMS_32
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
-}
-
-// Keeps the compiler from moving uses of the registers that wgmma writes or reads across this point.
-template <int COUNT>
-__device__ __forceinline__ void pin(float (&values)[COUNT]) {
-#pragma unroll
-    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(values[i])::"memory");
-}
-template <int COUNT>
-__device__ __forceinline__ void pin(unsigned (&values)[COUNT]) {
-#pragma unroll
-    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+r"(values[i])::"memory");
-}
 
 // ---- The tiles: QUERIES of a head each, and the order in which blocks take them ------------------
 

@@ -23,7 +23,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
-from roofscope.kernels.shared import wgmma_attention, wgmma_matmul
+from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward, wgmma_matmul
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -126,3 +126,20 @@ def test_every_order_of_causal_tiles_is_right(group: int, dim: int, monkeypatch:
     )
     error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("name", ["attention_backward", "attention_backward_causal"])
+def test_gradients_of_many_key_blocks_are_right(
+    name: str, dim: int, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two blocks take dozens of key blocks in turn, and add to the same queries; steps and keys are cut."""
+    kernel, module, program = built(name, dtype)
+    monkeypatch.setattr(wgmma_attention_backward, "blocks_of", lambda *_: 2)
+    for seq in (129, 577, 1000):
+        sizes = {"batch": 2, "heads": 3, "seq": seq, "dim": dim}
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        found = module.run(program, *inputs)
+        for one, wanted in zip(found, reference(kernel, inputs), strict=True):
+            assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(dtype), str(sizes)

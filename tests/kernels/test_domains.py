@@ -18,7 +18,7 @@ from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import implementations, name_of
 
 pytest.importorskip("triton", reason="Triton is not installed here")
-from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_matmul
+from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
 
 COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt")
 OURS = [*implementations(Provider.TRITON, Provider.CUDA)]
@@ -42,7 +42,7 @@ def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*ligers, *(() if HAS_CUTE else CUTE), *(f"quack{name}" for name in QUACK), "cuda.compute"):
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
-    for module in (roofscope, gluon_attention, wgmma_attention, wgmma_matmul):
+    for module in (roofscope, gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 

@@ -16,6 +16,7 @@ pytest.importorskip(
 )
 
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
+from roofscope.kernels.shared.wgmma_attention_backward import shared_bytes
 from roofscope.kernels.shared.wgmma_matmul import TILES, choose
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
@@ -109,6 +110,20 @@ def test_copies_and_products_run_by_themselves(
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
     assert not re.search(r"MEMBAR\.\w+\.GPU", code)
+
+
+@pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])
+def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path: Path) -> None:
+    """A tile at a time; and every product is wgmma's, with 64 keys of a warpgroup."""
+    code = machine_code(f"{kernel}/cuda_wgmma.cu", Dtype.BFLOAT16, tmp_path)
+    for instruction in ("UTMALDG.3D", "UBLKRED.G.S.ADD.F32", "USETMAXREG", "HGMMA.64x128x16.F32.BF16"):
+        assert instruction in code
+    assert not re.search(r"MEMBAR\.\w+\.GPU|\bHMMA\b", code)
+
+
+@pytest.mark.parametrize("dim", [64, 128])
+def test_gradients_of_attention_fit_hopper(dim: int) -> None:
+    assert shared_bytes(dim) <= HOPPER_BYTES
 
 
 def machine_code(source: str, dtype: Dtype, folder: Path) -> str:

@@ -1,0 +1,90 @@
+"""Launches ``wgmma_attention_backward.cuh`` for both kernels, and what comes before and after it."""
+
+import torch
+
+from roofscope import CudaProgram, needs_hopper, tensor_map
+from roofscope.kernels.shared.heads import aligned, empty_like, require_16_bits, require_dim, require_like
+
+# As in attention_backward_block.cuh and attention_backward_ends.cuh.
+STEPS = {64: 128, 128: 64}  # queries of a step
+KEYS = 128  # of a tile
+CONSUMERS = 2  # warpgroups that multiply, 64 keys each
+STAGES = 2  # of queries and of their gradients
+PREPARING = 256  # threads of a block that prepares
+PACK = 8  # elements that one of them takes
+BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
+WARPGROUP = 128
+BARRIER_BYTES = 8 * (6 + 4 * STAGES)  # with what says which tile is next
+
+# Of which causal tiles are sorted together: of 1, 2, 4 and 8 the fastest at 8192 keys on an H100.
+HEADS_OF_GROUP = 4
+
+
+def gradients(
+    program: CudaProgram,
+    key: str,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    do: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """dq, dk and dv; ``lse`` in float32 and base e. dq may differ in its last bits from call to call.
+
+    Raises Refusal for float32, for inputs that are not alike, for heads of other than 64 or 128 elements, and
+    where there is no wgmma.
+    """
+    batch, heads, seq, dim = q.shape
+    require_16_bits(key, q)
+    require_dim(key, dim)
+    require_like(key, q, k=k, v=v, o=o, do=do)
+    needs_hopper(key, q.device)
+    dq, dk, dv = empty_like(q), empty_like(k), empty_like(v)
+    if not q.numel():
+        return dq, dk, dv
+    q, k, v, o, do = aligned(q, k, v, o, do)
+    heads *= batch
+    step = STEPS[dim]
+    steps = -(-seq // step)
+    rows = heads * steps * step  # of whole steps
+    numbers = torch.empty(2 * rows, dtype=torch.float32, device=q.device)
+    sums = torch.empty(rows * dim, dtype=torch.float32, device=q.device)
+    taken = torch.empty(1, dtype=torch.int32, device=q.device)
+    blocks = -(-rows * (dim // PACK) // PREPARING)
+    lse = lse.contiguous()
+    program.launch(f"prepare_{dim}", blocks, PREPARING, o, do, lse, numbers, sums, taken, seq, heads)
+    maps = (
+        tensor_map(x.view(heads, seq, dim), (1, extent, BAND))
+        for x, extent in ((q, step), (k, KEYS), (v, KEYS), (do, step))
+    )
+    program.launch(
+        f"propagate_{dim}",
+        blocks_of(heads * -(-seq // KEYS), program.multiprocessor_count),
+        (CONSUMERS + 1) * WARPGROUP,
+        *maps,
+        numbers,
+        sums,
+        dk,
+        dv,
+        taken,
+        seq,
+        heads,
+        min(heads, HEADS_OF_GROUP),
+        shared_bytes=shared_bytes(dim),
+        overlaps=True,
+    )
+    program.launch(f"finish_{dim}", heads * steps * CONSUMERS, WARPGROUP, sums, dq, seq, overlaps=True)
+    return dq, dk, dv
+
+
+def blocks_of(tiles: int, multiprocessors: int) -> int:
+    """A block a multiprocessor, which takes tiles in turn."""
+    return min(tiles, multiprocessors)
+
+
+def shared_bytes(dim: int) -> int:
+    """Keys and values, stages, two tiles of ds, a step of dq in float32, two numbers a query, barriers."""
+    step = STEPS[dim]
+    elements = 2 * KEYS * dim + 2 * STAGES * step * dim + 2 * step * KEYS
+    return elements * 2 + step * dim * 4 + STAGES * 2 * step * 4 + BARRIER_BYTES
