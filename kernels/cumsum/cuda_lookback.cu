@@ -6,12 +6,14 @@
 //   were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes from tile to
 //   tile of its row with the sum so far, the next tile already under way. In long rows a block has one tile, publishes
 //   its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has room for more
-//   tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
+//   tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way. It starts
+//   while the words that it waits on are still being zeroed.
 // Idea: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds
 //   whatever has become known by then, and float sums differ from call to call. Here a tile looks back to the start
 //   of its group of GROUP tiles and no further, one tile a thread, and the sum before a group is handed on by the
 //   group before it: one order of addition, and a chain of one wait in GROUP tiles.
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_lookback.py
 constexpr int WARPS = THREADS / WARP;
@@ -174,12 +176,16 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128) cumsum_warp(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
-) {
-    const long long row = thread_of_grid() / WARP;
-    if (row < rows) cumsum_row<4, false>(x + row * cols, y + row * cols, cols);
-}
+#define WARP_KERNEL(PACKS)                                                                                \
+    extern "C" __global__ void __launch_bounds__(128) cumsum_warp_##PACKS(                                \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {           \
+        const long long row = thread_of_grid() / WARP;                                                    \
+        if (row < rows) cumsum_row<PACKS, false>(x + row * cols, y + row * cols, cols);                   \
+    }
+
+WARP_KERNEL(1)
+WARP_KERNEL(2)
+WARP_KERNEL(4)
 
 #define BLOCK_KERNEL(PACKS)                                                                 \
     extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(             \
@@ -207,6 +213,7 @@ __device__ __forceinline__ float wait_for(const unsigned long long* word) {
 
 // Words of all tiles, of the groups' starts, and the counter that numbers blocks.
 extern "C" __global__ void cumsum_forget(unsigned long long* words, long long count) {
+    let_next_start();
     if (thread_of_grid() < count) words[thread_of_grid()] = 0;
 }
 
@@ -221,6 +228,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookba
 
     // Blocks are numbered as they start, so that a block never waits for one that has not started.
     __shared__ long long number;
+    wait_for_previous();
     if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
     __syncthreads();
     const long long row = number / tiles, t = number % tiles, group = t / GROUP;
@@ -242,10 +250,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookba
             mine += sum_of(pack);
         }
     } else {
-#pragma unroll 1
+        // At either end of the row: whole packs under way at once too, then the one that lies only partly in it.
+        int partial = -1;
+#pragma unroll
         for (int p = 0; p < LONG_PACKS; ++p) {
-            const Bits pack = grid.load(x, first + p * tile.STEP);
+            const long long at = first + p * tile.STEP;
+            Bits pack = {};
+            if (grid.is_inside(at)) pack = __ldg(reinterpret_cast<const Bits*>(x + at));
+            else if (at < cols && at + PACK > 0) partial = p;
             kept[p][threadIdx.x] = pack;
+            mine += sum_of(pack);
+        }
+        if (partial >= 0) {
+            const Bits pack = grid.load(x, first + partial * tile.STEP);
+            kept[partial][threadIdx.x] = pack;
             mine += sum_of(pack);
         }
     }

@@ -42,6 +42,12 @@ SPEC = KernelSpec(
         {"rows": 5, "cols": 7},
         {"rows": 19, "cols": 4104},
         {"rows": 3, "cols": 17001},
+        {"rows": 700, "cols": 19},
+        {"rows": 41, "cols": 33_333},
+        {"rows": 37, "cols": 16_376},  # whole packs: rows for a block, for clusters of two sizes
+        {"rows": 21, "cols": 30_728},
+        {"rows": 11, "cols": 40_008},
+        {"rows": 1, "cols": 300_007},
         {"rows": 2, "cols": 98432},
         {"rows": 4097, "cols": 1031},
         {"rows": 133, "cols": 264},

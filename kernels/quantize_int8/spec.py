@@ -24,7 +24,12 @@ SPEC = KernelSpec(
     # 8e-3.
     tolerance=Tolerance(float32=1e-3, float16=1e-3, bfloat16=2e-3),
     presets=ROWS,
-    odd_sizes=(*ODD_ROWS, {"rows": 3, "cols": 17001}),
+    odd_sizes=(
+        *ODD_ROWS,
+        {"rows": 3, "cols": 17001},
+        {"rows": 1, "cols": 300_007},  # few long rows: pieces for the grid
+        {"rows": 700, "cols": 19},  # short ones, of which a warp has several
+    ),
     large_magnitude=1e4,
     sweep=tuple({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 2048, 4096, 16384, 65536)),
 )

@@ -4,7 +4,8 @@ Formula: q[r, c] = round(x[r, c] / scale[r]), scale[r] = max_c |x[r, c]| / 127. 
 rows (cols (s + 1) + 4) bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length. Rows
 of more than 32768 columns do not fit into registers: their program walks along them twice, the second time in
-L2.
+L2. Where such rows are few a program has a piece of one, and a kernel before finds the pieces' largest
+elements.
 Idea: softmax/triton_registers. Magnitudes are compared as integers, which loses no NaN. The quotient 127 x /
 largest is a product with the reciprocal corrected by its remainder (Markstein 1990), of the accuracy of a
 division in four instructions; adding 1.5 2^23 rounds it, halves to even, and leaves the code in the low bits.
@@ -20,6 +21,7 @@ DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for the 128 threads of a program of short rows
 LONGEST_ROW = 32768
 LONG_TILE = 8192
+PROGRAMS = 512  # for few long rows
 
 LEVELS = tl.constexpr(127.0)
 ROUNDER = tl.constexpr(12582912.0)  # 1.5 2^23
@@ -88,6 +90,46 @@ def _quantize_long(x, q, scale, cols: tl.constexpr, WIDTH: tl.constexpr):
     tl.store(scale + tl.program_id(0), largest * (1.0 / LEVELS))
 
 
+@triton.jit
+def _largest_of_pieces(
+    x, pieces, cols: tl.constexpr, PIECES: tl.constexpr, PIECE: tl.constexpr, WIDTH: tl.constexpr
+):
+    start = (tl.program_id(0) // PIECES).to(tl.int64) * cols
+    begin = tl.program_id(0) % PIECES * PIECE
+    bits = tl.zeros((WIDTH,), tl.int32)
+    for first in range(0, PIECE, WIDTH):
+        at = begin + first + tl.arange(0, WIDTH)
+        bits = tl.maximum(bits, _magnitudes(tl.load(x + start + at, mask=at < cols, other=0.0)))
+    tl.store(pieces + tl.program_id(0), tl.max(bits, axis=0))
+
+
+@triton.jit
+def _quantize_pieces(
+    x,
+    pieces,
+    q,
+    scale,
+    cols: tl.constexpr,
+    PIECES: tl.constexpr,
+    COUNT: tl.constexpr,
+    PIECE: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    row = (tl.program_id(0) // PIECES).to(tl.int64)
+    begin = tl.program_id(0) % PIECES * PIECE
+    other = tl.arange(0, COUNT)
+    bits = tl.load(pieces + row * PIECES + other, mask=other < PIECES, other=0)
+    largest, power = _divisor(tl.max(bits, axis=0))
+    divisor = largest * power
+    for first in range(0, PIECE, WIDTH):
+        at = begin + first + tl.arange(0, WIDTH)
+        value = tl.load(x + row * cols + at, mask=at < cols, other=0.0)
+        codes = _codes(value, divisor, power * LEVELS, 1.0 / divisor)
+        tl.store(q + row * cols + at, codes, mask=at < cols)
+    if begin == 0:
+        tl.store(scale + row, largest * (1.0 / LEVELS))
+
+
 def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Codes and scales of the rows of ``x``, (rows, cols) and contiguous."""
     rows, cols = x.shape
@@ -95,6 +137,16 @@ def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     q = torch.empty((rows, cols), dtype=torch.int8, device=x.device)
     scale = torch.empty(rows, dtype=torch.float32, device=x.device)
     if rows == 0:
+        return q, scale
+    if cols > LONGEST_ROW and rows * 2 <= PROGRAMS:
+        piece = triton.cdiv(cols, PROGRAMS // rows * LONG_TILE) * LONG_TILE
+        count = triton.cdiv(cols, piece)
+        pieces = torch.empty((rows, count), dtype=torch.int32, device=x.device)
+        _largest_of_pieces[(rows * count,)](x, pieces, cols, count, piece, LONG_TILE, num_warps=8)
+        padded = triton.next_power_of_2(count)
+        _quantize_pieces[(rows * count,)](
+            x, pieces, q, scale, cols, count, padded, piece, LONG_TILE, num_warps=8
+        )
         return q, scale
     if cols > LONGEST_ROW:
         _quantize_long[(rows,)](x, q, scale, cols, LONG_TILE, num_warps=16)

@@ -32,6 +32,12 @@ SPEC = KernelSpec(
         *ODD_ROWS,
         EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
+        {"rows": 700, "cols": 19},
+        {"rows": 41, "cols": 33_333},
+        {"rows": 37, "cols": 16_376},  # whole packs: rows for a block, for clusters of two sizes
+        {"rows": 21, "cols": 30_728},
+        {"rows": 11, "cols": 40_008},
+        {"rows": 1, "cols": 300_007},
     ),
     large_magnitude=4.0,  # one column: dx is the product of four inputs, which float16 must hold
     sweep=(*ROW_SWEEP[:-1], {"rows": 16384, "cols": 16384}),

@@ -1,12 +1,66 @@
-"""Launches ``cuda_registers.cu``: softmax's gradient, some lanes a row up to 2 KB, a block a row above."""
+"""Launches ``cuda_registers.cu``: softmax's gradient, some lanes a row up to 2 KB, blocks above."""
 
 import torch
 
-from roofscope.kernels.shared.rows import launch_rows
+from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
+from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows
+
+WARP = 32
+WARP_THREADS = 128  # of a block of short rows
+MOST_THREADS = 512
+MOST_PACKS = 8  # of a thread
+SPREAD_FROM_PACKS = 2048  # of a row, of which there are so few that blocks of a cluster share it
+FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 
 def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Gradient of the softmax of each row, from ``dy`` and the ``y`` that came out; contiguous."""
+    rows, cols = dy.shape
     dx = torch.empty_like(dy)
-    launch_rows(program, "softmax_backward", dy, y, dx)
+    packs = -(-cols * dy.element_size() // PACK_BYTES)
+    few = rows * FEW_PER_MULTIPROCESSOR <= program.multiprocessor_count
+    is_long = packs > (SPREAD_FROM_PACKS if few else MOST_PACKS * MOST_THREADS)
+    if not is_long and are_packed(cols, dy, y, dx):
+        launch_rows(program, "softmax_backward", dy, y, dx)
+        return dx
+    if len({tensor.data_ptr() % PACK_BYTES for tensor in (dy, y, dx)}) > 1:
+        program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols)
+        return dx
+    if not is_long:
+        name, grid, block = _run_group(rows, packs)
+        program.launch(f"softmax_backward_run_{name}", grid, block, dy, y, dx, rows, cols)
+        return dx
+    capability = torch.cuda.get_device_capability(dy.device)
+    pack = PACK_BYTES // dy.element_size()
+    most = MOST_PACKS * MOST_THREADS * pack
+    if found := cluster_pieces(rows, cols, most, program.multiprocessor_count, capability):
+        length, blocks = found
+        packs = -(-length // pack)
+        most = 4 if packs <= 4 * MOST_THREADS else MOST_PACKS  # of a thread
+        threads = -(-packs // (most * WARP)) * WARP
+        program.launch(
+            f"softmax_backward_cluster_{blocks}_{most}", rows * blocks, threads, dy, y, dx, cols, length
+        )
+        return dx
+    one_round = MOST_THREADS * PACK_BYTES // dy.element_size()
+    length, pieces = row_pieces(rows, cols, one_round, program.multiprocessor_count)
+    if pieces == 1:
+        program.launch("softmax_backward_long", rows, MOST_THREADS, dy, y, dx, rows, cols)
+        return dx
+    dots = torch.empty((rows, pieces), dtype=torch.float32, device=dy.device)
+    sizes = (cols, length, pieces)
+    program.launch("softmax_backward_piece_dots", rows * pieces, MOST_THREADS, dy, y, dots, *sizes)
+    arguments = (dy, y, dots, dx, *sizes)
+    program.launch("softmax_backward_piece", rows * pieces, MOST_THREADS, *arguments, overlaps=True)
     return dx
+
+
+def _run_group(rows: int, packs: int) -> tuple[str, int, int]:
+    """The kernel for rows that do not start on 16 bytes, its blocks and their threads."""
+    for lanes in (4, 8, 16, 32):  # with a pack each
+        if packs <= lanes:
+            return f"lanes_{lanes}", -(-rows * lanes // WARP_THREADS), WARP_THREADS
+    if packs <= 4 * WARP:
+        return "warp_4", -(-rows * WARP // WARP_THREADS), WARP_THREADS
+    most = 4 if packs <= 4 * MOST_THREADS else MOST_PACKS
+    return f"block_{most}", rows, -(-packs // (most * WARP)) * WARP

@@ -25,6 +25,8 @@ SPEC = KernelSpec(
         {"rows": 3, "cols": 17001},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
+        {"rows": 700, "cols": 19},
+        {"rows": 2, "cols": 270_001},  # few long rows: pieces for the grid
     ),
     large_magnitude=4.0,  # of sums of 131072 products of up to 4 x 4, times 4, float16 holds the usual
     sweep=ROW_SWEEP,

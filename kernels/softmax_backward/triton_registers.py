@@ -2,8 +2,8 @@
 
 Formula: dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c]). 4 rows cols FLOP, 3 rows cols s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
-ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
-memory, slowly but rightly.
+ROWS > 1 for short rows; 16 or 32 elements a thread. Rows of more than 32768 columns overflow the registers: a
+program has a piece of one, and a kernel before makes the pieces' sums, so that dy and y are read twice.
 Idea: Triton's fused-softmax tutorial. The number of columns is known to the compiler, so that the mask is
 known to end on a multiple of 16 bytes, or is not needed at all.
 """
@@ -13,10 +13,13 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
-from roofscope.kernels.shared.limits import require_row_in_tile
+from roofscope.kernels.shared.limits import require_32_bit_sizes
 from roofscope.kernels.shared.row_tiles import load_floats, row_tile
 
-DOMAIN = "cols <= 2**20"
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
+LONGEST_ROW = 32768
+PIECE_TILE = 4096  # elements of a piece at once
+PROGRAMS = 512  # for few long rows
 
 
 @triton.jit
@@ -49,12 +52,53 @@ def _softmax_backward(
         tl.store(dx + at, result, mask=inside)
 
 
+@triton.jit
+def _dots_of_pieces(
+    dy, y, dots, cols: tl.constexpr, PIECES: tl.constexpr, PIECE: tl.constexpr, WIDTH: tl.constexpr
+):
+    start = (tl.program_id(0) // PIECES).to(tl.int64) * cols
+    begin = tl.program_id(0) % PIECES * PIECE
+    total = tl.zeros((WIDTH,), tl.float32)
+    for first in range(0, PIECE, WIDTH):
+        at = begin + first + tl.arange(0, WIDTH)
+        gradient = tl.load(dy + start + at, mask=at < cols, other=0.0).to(tl.float32)
+        total += gradient * tl.load(y + start + at, mask=at < cols, other=0.0).to(tl.float32)
+    tl.store(dots + tl.program_id(0), tl.sum(total))
+
+
+@triton.jit
+def _pieces(
+    dy,
+    y,
+    dots,
+    dx,
+    cols: tl.constexpr,
+    PIECES: tl.constexpr,
+    COUNT: tl.constexpr,
+    PIECE: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    row = (tl.program_id(0) // PIECES).to(tl.int64)
+    begin = tl.program_id(0) % PIECES * PIECE
+    other = tl.arange(0, COUNT)
+    total = tl.sum(tl.load(dots + row * PIECES + other, mask=other < PIECES, other=0.0))
+    for first in range(0, PIECE, WIDTH):
+        at = begin + first + tl.arange(0, WIDTH)
+        gradient = tl.load(dy + row * cols + at, mask=at < cols, other=0.0).to(tl.float32)
+        power = tl.load(y + row * cols + at, mask=at < cols, other=0.0).to(tl.float32)
+        result = power * (gradient - total)
+        tl.store(dx + row * cols + at, result.to(dx.dtype.element_ty), mask=at < cols)
+
+
 def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Gradient of the softmax of each row, from ``dy`` and the ``y`` that came out; contiguous."""
     rows, cols = y.shape
     dx = torch.empty_like(dy)
     if y.numel():
-        require_row_in_tile("softmax_backward/triton_registers", cols)
+        require_32_bit_sizes("softmax_backward/triton_registers", rows, cols)
+        if cols > LONGEST_ROW:
+            _launch_pieces(dy, y, dx)
+            return dx
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width, per_warp=256)
         whole = cols == width and rows % height == 0
@@ -62,3 +106,13 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             dy, y, dx, rows, cols, height, width, whole, hint_of(y), num_warps=warps
         )
     return dx
+
+
+def _launch_pieces(dy: torch.Tensor, y: torch.Tensor, dx: torch.Tensor) -> None:
+    rows, cols = y.shape
+    piece = triton.cdiv(cols, max(PROGRAMS // rows, 1) * PIECE_TILE) * PIECE_TILE
+    count = triton.cdiv(cols, piece)
+    dots = torch.empty((rows, count), dtype=torch.float32, device=y.device)
+    _dots_of_pieces[(rows * count,)](dy, y, dots, cols, count, piece, PIECE_TILE, num_warps=8)
+    padded = triton.next_power_of_2(count)
+    _pieces[(rows * count,)](dy, y, dots, dx, cols, count, padded, piece, PIECE_TILE, num_warps=8)

@@ -5,11 +5,13 @@
 //   of x to shared memory, all under way at once; after a barrier it takes a square of PACK x PACK elements
 //   from there, renames its registers (two 16-bit elements are joined by one byte permutation), and stores
 //   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
-//   multiples of 16 bytes, tiles of single elements do it.
+//   multiples of 16 bytes, tiles of single elements do it. A matrix of few rows or columns has tiles as long as it is
+//   thin, of which one side is a run.
 // Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
 //   other find them in different banks.
+#include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
 constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
@@ -50,8 +52,33 @@ extern "C" __global__ void __launch_bounds__(SQUARES* SQUARES) transpose_squares
     }
 }
 
+// Small matrices whose rows do not begin on 16 bytes.
 extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
-    transpose_tile(x, y, rows, cols);
+    transpose_tile<TILE>(x, y, rows, cols);
+}
+
+// Large ones: longer runs on both sides, of which less lies on a line of the cache that is another tile's too.
+extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_tiles(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    transpose_tile<2 * TILE>(x, y, rows, cols);
+}
+
+__device__ __forceinline__ SCALAR* thin_tile() {
+    __shared__ SCALAR tile[THIN_ELEMENTS + 2 * (MOST_FEW + WARP)];
+    return tile;
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_few_rows(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long bits
+) {
+    transpose_few_rows(x, y, thin_tile(), rows, cols, static_cast<int>(bits));
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_few_cols(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long bits
+) {
+    transpose_few_cols(x, y, thin_tile(), rows, cols, static_cast<int>(bits));
 }

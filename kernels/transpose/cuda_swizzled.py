@@ -1,4 +1,4 @@
-"""Launches ``cuda_swizzled.cu``: a transpose, one block per tile of 256 bytes a row."""
+"""Launches ``cuda_swizzled.cu``: a transpose, one block per tile: square, or long where a matrix is thin."""
 
 import torch
 
@@ -6,18 +6,37 @@ SQUARES = 16  # on a side of a tile, as in cuda_swizzled.cu
 PACK_BYTES = 16
 TILE = 32  # as in tile.cuh
 TILE_ROWS = 8
+MOST_FEW = 48  # rows or columns of a thin matrix, as in thin.cuh
+THIN_THREADS = 256
+THIN_ELEMENTS = 4096  # of a tile, as in thin.cuh
+BLOCKS_PER_MULTIPROCESSOR = 4  # at least, where smaller tiles give so many
+SHORTEST_BITS = 6  # 64 elements of a line
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
     """Transpose ``x``, (rows, cols) and contiguous. Gives (cols, rows)."""
     rows, cols = x.shape
     y = torch.empty(cols, rows, dtype=x.dtype, device=x.device)
+    if x.numel() == 0:
+        return y
+    enough = BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count
+    few, many = min(rows, cols), max(rows, cols)
+    if few <= MOST_FEW < many:
+        bits = (THIN_ELEMENTS // few).bit_length() - 1
+        while bits > SHORTEST_BITS and -(-many >> bits) < enough:
+            bits -= 1
+        name = "transpose_few_rows" if rows == few else "transpose_few_cols"
+        program.launch(name, -(-many >> bits), THIN_THREADS, x, y, rows, cols, bits)
+        return y
     pack = PACK_BYTES // x.element_size()
-    packed = rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0
-    name, side, threads = (
-        ("transpose_squares", SQUARES * pack, SQUARES * SQUARES)
-        if packed
-        else ("transpose_tiles", TILE, TILE * TILE_ROWS)
-    )
-    program.launch(name, -(-rows // side) * -(-cols // side), threads, x, y, rows, cols)
+    if rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0:
+        side = SQUARES * pack
+        blocks = -(-rows // side) * -(-cols // side)
+        program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols)
+        return y
+    for name, side in (("transpose_large_tiles", 2 * TILE), ("transpose_tiles", TILE)):
+        blocks = -(-rows // side) * -(-cols // side)
+        if blocks >= enough or side == TILE:
+            program.launch(name, blocks, TILE * TILE_ROWS, x, y, rows, cols)
+            break
     return y

@@ -10,5 +10,5 @@
 extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
-    transpose_tile(x, y, rows, cols);
+    transpose_tile<TILE>(x, y, rows, cols);
 }

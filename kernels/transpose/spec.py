@@ -34,6 +34,8 @@ SPEC = KernelSpec(
         {"rows": 72, "cols": 328},
         {"rows": 3, "cols": 98432},
         {"rows": 4097, "cols": 1031},
+        {"rows": 4099, "cols": 5},
+        {"rows": 2100, "cols": 1155},
     ),
     large_magnitude=1e4,
 )

@@ -1,9 +1,9 @@
-"""Transpose in Triton by square tiles, which the compiler turns round in shared memory.
+"""Transpose in Triton by tiles, which the compiler turns round in shared memory.
 
 Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
-Mapping: program p owns a tile of SIDE x SIDE elements, tiles numbered along the rows of x. The tile is
-loaded in an order in which a thread's elements are adjacent in x, and stored in one in which they are
-adjacent in y.
+Mapping: program p owns a tile of HEIGHT x WIDTH elements, tiles numbered along the rows of x: a square, or as
+long as a matrix is thin. The tile is loaded in an order in which a thread's elements are adjacent in x, and
+stored in one in which they are adjacent in y.
 Idea: Harris, "An Efficient Matrix Transpose in CUDA C/C++". The sizes are known to the compiler, so that a
 mask is known to end on a multiple of 16 bytes, or is not needed at all.
 """
@@ -19,14 +19,22 @@ FEWEST_TILES = 512  # so that a small matrix too is shared by all multiprocessor
 
 
 @triton.jit
-def _transpose(x, y, rows: tl.constexpr, cols: tl.constexpr, SIDE: tl.constexpr, HINT: tl.constexpr):
-    across: tl.constexpr = (cols + SIDE - 1) // SIDE
+def _transpose(
+    x,
+    y,
+    rows: tl.constexpr,
+    cols: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+    HINT: tl.constexpr,
+):
+    across: tl.constexpr = (cols + WIDTH - 1) // WIDTH
     tile = tl.program_id(0).to(tl.int64)
-    row = tile // across * SIDE + tl.arange(0, SIDE)
-    col = tile % across * SIDE + tl.arange(0, SIDE)
+    row = tile // across * HEIGHT + tl.arange(0, HEIGHT)
+    col = tile % across * WIDTH + tl.arange(0, WIDTH)
     source = x + row[:, None] * cols + col[None, :]
     target = y + col[:, None] * rows + row[None, :]
-    if rows % SIDE == 0 and cols % SIDE == 0:
+    if rows % HEIGHT == 0 and cols % WIDTH == 0:
         tl.store(target, tl.trans(tl.load(source, eviction_policy=HINT)))
     else:
         value = tl.load(source, mask=(row[:, None] < rows) & (col[None, :] < cols), eviction_policy=HINT)
@@ -41,6 +49,10 @@ def run(x: torch.Tensor) -> torch.Tensor:
         side = SIDE_BYTES // x.element_size()
         while side > 32 and triton.cdiv(rows, side) * triton.cdiv(cols, side) < FEWEST_TILES:
             side //= 2
-        tiles = triton.cdiv(rows, side) * triton.cdiv(cols, side)
-        _transpose[(tiles,)](x, y, rows, cols, side, hint_of(x), num_warps=8 if side > 64 else 4)
+        height, width = side, side
+        if min(rows, cols) <= side // 2:
+            few = triton.next_power_of_2(min(rows, cols))
+            height, width = (few, side * side // few) if rows < cols else (side * side // few, few)
+        tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)
+        _transpose[(tiles,)](x, y, rows, cols, height, width, hint_of(x), num_warps=8 if side > 64 else 4)
     return y

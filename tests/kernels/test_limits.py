@@ -51,6 +51,9 @@ REFUSED: list[tuple[str, list[tuple[int, ...]], str]] = [
     ("softmax/triton_online", [(2**31, 1)], ROWS.format(2**31, 1)),
     ("cross_entropy/triton_online", [LONG, (2,)], ROWS.format(*LONG)),
     ("dequantize_int8/triton_tiles", [LONG, (2,)], ROWS.format(*LONG)),
+    ("softmax_backward/triton_registers", [LONG, LONG], ROWS.format(*LONG)),
+    ("layer_norm_backward/triton_phases", [LONG, LONG, (LONG[1],), (2,), (2,)], ROWS.format(*LONG)),
+    ("rms_norm_backward/triton_phases", [LONG, LONG, (LONG[1],), (2,)], ROWS.format(*LONG)),
     ("weighted_sum_backward/triton_fused", [(2,), LONG, (LONG[1],)], ROWS.format(*LONG)),
     ("weighted_sum_backward/triton_phases", [(2,), LONG, (LONG[1],)], ROWS.format(*LONG)),
     *(
@@ -60,7 +63,6 @@ REFUSED: list[tuple[str, list[tuple[int, ...]], str]] = [
             ("layer_norm/triton_registers", [(WIDE[1],), (WIDE[1],)]),
             ("rms_norm/triton_registers", [(WIDE[1],)]),
             ("softmax/triton_registers", []),
-            ("softmax_backward/triton_registers", [WIDE]),
             ("layer_norm_backward/triton_persistent", [WIDE, (WIDE[1],), (2,), (2,)]),
             ("rms_norm_backward/triton_persistent", [WIDE, (WIDE[1],), (2,)]),
         )

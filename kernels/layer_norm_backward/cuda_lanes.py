@@ -1,0 +1,17 @@
+"""Launches ``cuda_lanes.cu``: layer norm's gradient of many short rows, some lanes of a warp each."""
+
+import torch
+
+from roofscope.kernels.shared.norm_lanes import launch_lanes
+
+DOMAIN = "cols * s <= 512 - 16 + s or cols * s == 512"
+
+
+def run(
+    program, dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Gradients of ``x``, (rows, cols), of the scales ``w``, (cols,), and of the shifts."""
+    dx, dw, db = torch.empty_like(x), torch.empty_like(w), torch.empty_like(w)
+    if x.shape[1]:
+        launch_lanes(program, "layer_norm_backward", (dy, x, w, mean, rstd), dx, dw, db)
+    return dx, dw, db

@@ -1,0 +1,15 @@
+"""Launches ``cuda_phases.cu``: layer norm's gradient for rows of any length and number."""
+
+import torch
+
+from roofscope.kernels.shared.norm_phases import launch_phases
+
+
+def run(
+    program, dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Gradients of ``x``, (rows, cols), of the scales ``w``, (cols,), and of the shifts."""
+    dx, dw, db = torch.empty_like(x), torch.empty_like(w), torch.empty_like(w)
+    if x.shape[1]:
+        launch_phases(program, "layer_norm_backward", (dy, x, w, mean, rstd), dx, dw, db)
+    return dx, dw, db

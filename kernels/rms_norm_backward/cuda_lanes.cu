@@ -1,0 +1,36 @@
+// Gradient of RMS norm for many short rows: some lanes of a warp a row.
+//
+// Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
+//   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
+// Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for; the
+//   blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in the same order.
+// Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
+#include "shared/norm_lanes.cuh"
+#include "shared/overlap.cuh"
+
+#define KERNEL(NAME, LANES, SKEWED)                                                               \
+    extern "C" __global__ void __launch_bounds__(LANES_THREADS, 2) rms_norm_backward_##NAME(       \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx,                                   \
+        float* __restrict__ partial, long long rows, long long cols) {                             \
+        lanes_gradients<false, LANES, SKEWED>(                                                    \
+            dy, x, w, nullptr, rstd, dx, partial, rows, static_cast<int>(cols));                   \
+    }
+#define KERNELS(LANES)                   \
+    KERNEL(packed_##LANES, LANES, false) \
+    KERNEL(skewed_##LANES, LANES, true)
+
+KERNELS(1)
+KERNELS(2)
+KERNELS(4)
+KERNELS(8)
+KERNELS(16)
+KERNELS(32)
+
+// What the kernel before leaves is read while it ends: no __restrict__.
+extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(
+    const float* partial, SCALAR* dw, long long parts, long long cols
+) {
+    wait_for_previous();
+    sum_of_parts(partial, parts, cols, dw);
+}

@@ -1,0 +1,24 @@
+"""Gradient of RMS norm in Triton for rows of any length and number: sums of pieces of rows, then panels.
+
+Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
+FLOP, (5 rows cols + 2 cols) s + 4 rows bytes.
+Mapping: norm_phases_triton.py. A program a piece of a row adds up g h; then a program a panel of
+columns walks down some rows, and keeps the sums over them in registers.
+Idea: rms_norm_backward/cuda_phases.
+"""
+
+import torch
+
+from roofscope.kernels.shared.norm_phases_triton import launch_phases
+
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
+
+
+def run(
+    dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradients of ``x``, (rows, cols), and of ``w``, (cols,); ``rstd`` is (rows,)."""
+    dx, dw = torch.empty_like(x), torch.empty_like(w)
+    if x.shape[1]:
+        launch_phases("rms_norm_backward/triton_phases", dy, x, w, None, rstd, dx, dw)
+    return dx, dw

@@ -1,0 +1,170 @@
+// Gradients of the norms of rows of any length and number, in phases: sums of pieces of rows, then panels of columns.
+//
+// Layer norm is CENTRED, RMS norm is not. SHIFTED where rows do not begin on 16 bytes.
+//
+// 1. Block (row, piece) adds up g and g h of its piece of the row: as many blocks as fill the GPU, however few rows.
+// 2. A block has a panel of columns, a pack of 16 bytes a thread, and walks down the rows of its chunk: with the
+//    sums of whole rows known, dx is a map, and the sums over rows stay in registers. dy and x are read again, from L2
+//    where they fit there.
+// 3. Where a panel has more than one chunk of rows, sum_of_parts adds up what these left.
+// Each kernel is launched while the one before works: overlap.cuh. norm_phases.py chooses the sizes.
+#pragma once
+
+#include "shared/norm_backward.cuh"
+#include "shared/norm_terms.cuh"
+#include "shared/overlap.cuh"
+#include "shared/shifted.cuh"
+
+constexpr int PHASE_THREADS = 256;  // as in norm_phases.py
+constexpr int MOST_HEIGHT = 256;    // rows of a chunk, as in norm_phases.py
+
+// ---- Sums of pieces of rows --------------------------------------------------------------------
+
+// A piece is `length` columns, whole rounds of the block's threads; the last one of a row is shorter.
+template <bool CENTRED, bool SHIFTED>
+__device__ __forceinline__ void sum_piece(
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* means, const float* rstds, float2* sums,
+    long long cols, long long length, long long pieces
+) {
+    constexpr int UNROLL = SHIFTED ? 2 : 4, REACH = SHIFTED ? 2 * PACK : PACK;
+    let_next_start();
+    const long long row = blockIdx.x / static_cast<unsigned>(pieces);
+    const long long start = blockIdx.x % static_cast<unsigned>(pieces) * length;
+    const long long end = start + length < cols ? start + length : cols, step = blockDim.x * PACK;
+    const Normal<CENTRED> normal(means, rstds, row);
+    dy += row * cols;
+    x += row * cols;
+    float2 total = {0.0f, 0.0f};
+    NoSums none;
+    long long at = start + threadIdx.x * PACK;
+    for (; at + (UNROLL - 1) * step < end && at + (UNROLL - 1) * step + REACH <= cols; at += UNROLL * step) {
+        Bits gradients[UNROLL], values[UNROLL], weights[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+            const Columns<SHIFTED> columns(at + u * step, cols);
+            gradients[u] = columns.load_whole(dy);
+            values[u] = columns.load_whole(x);
+            weights[u] = columns.load_whole(w);
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) add_terms(total, none, normal, gradients[u], values[u], weights[u]);
+    }
+    for (; at < end; at += step) {
+        const Columns<SHIFTED> columns(at, cols);
+        add_terms(total, none, normal, columns.load(dy), columns.load(x), columns.load(w));
+    }
+
+    __shared__ float2 of_warp[WARP];
+    const int lane = threadIdx.x % WARP;
+    total = warp_sum(total);
+    if (lane == 0) of_warp[threadIdx.x / WARP] = total;
+    __syncthreads();
+    total = warp_sum(lane < blockDim.x / WARP ? of_warp[lane] : float2{0.0f, 0.0f});
+    if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+// ---- Gradients of panels of columns ------------------------------------------------------------
+
+// The sums of whole rows, in the order of their pieces at every call: a warp a row.
+__device__ __forceinline__ void add_pieces(const float2* sums, float2* totals, int height, long long pieces) {
+    const int lane = threadIdx.x % WARP;
+    for (int row = threadIdx.x / WARP; row < height; row += blockDim.x / WARP) {
+        float2 total = {0.0f, 0.0f};
+#pragma unroll 8
+        for (long long piece = lane; piece < pieces; piece += WARP) {
+            const float2 more = sums[row * pieces + piece];
+            total = {total.x + more.x, total.y + more.y};
+        }
+        total = warp_sum(total);
+        if (lane == 0) totals[row] = total;
+    }
+}
+
+// Sums over the threads of a block that have the same columns, from the top down, into `to_dw` and `to_db`.
+template <bool CENTRED, class To>
+__device__ __forceinline__ void store_sums(
+    const ColumnSums<CENTRED>& own, float* shared, int across, int width_here, To* to_dw, To* to_db
+) {
+    const int width = across * PACK, down = threadIdx.x / across, steps = blockDim.x / across;
+    float* const of_db = shared + PHASE_THREADS * PACK;
+#pragma unroll
+    for (int i = 0; i < PACK; i += 4) {
+        const int at = down * width + threadIdx.x % across * PACK + i;
+        four_at(shared + at) = {own.dw[i], own.dw[i + 1], own.dw[i + 2], own.dw[i + 3]};
+        if (CENTRED) four_at(of_db + at) = {own.db[i], own.db[i + 1], own.db[i + 2], own.db[i + 3]};
+    }
+    __syncthreads();
+    for (int col = threadIdx.x; col < width_here; col += blockDim.x) {
+        float sum_of_dw = 0.0f, sum_of_db = 0.0f;
+        for (int other = 0; other < steps; ++other) {
+            sum_of_dw += shared[other * width + col];
+            if (CENTRED) sum_of_db += of_db[other * width + col];
+        }
+        from_float(sum_of_dw, to_dw[col]);
+        if (CENTRED) from_float(sum_of_db, to_db[col]);
+    }
+}
+
+// A block has `across` threads side by side, a power of two of whole warps, and the others below them.
+template <bool CENTRED, bool SHIFTED>
+__device__ __forceinline__ void panel_gradients(
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* means, const float* rstds, const float2* sums,
+    SCALAR* dx, float* partial, SCALAR* dw, SCALAR* db, long long rows, long long cols, long long pieces, int across,
+    long long height
+) {
+    constexpr int ROWS = SHIFTED ? 2 : 4;  // of a thread, under way at once
+    __shared__ float4 of_columns[(CENTRED ? 2 : 1) * PHASE_THREADS * PACK / 4];
+    __shared__ float2 totals[MOST_HEIGHT];
+    const long long width = across * PACK;
+    const unsigned panels = static_cast<unsigned>((cols + width - 1) / width), chunks = gridDim.x / panels;
+    const long long start = blockIdx.x % panels * width, chunk = blockIdx.x / panels;
+    const long long first = chunk * height, last = first + height < rows ? first + height : rows;
+    const long long steps = blockDim.x / across;
+    const Columns<SHIFTED> own(start + threadIdx.x % across * PACK, cols);
+    const Bits weights = own.load(w);
+    const float one_of_cols = 1.0f / cols;
+    ColumnSums<CENTRED> of_rows;
+
+    wait_for_previous();
+    add_pieces(sums + first * pieces, totals, static_cast<int>(last - first), pieces);
+    __syncthreads();
+    for (long long row = first + threadIdx.x / across; row < last; row += ROWS * steps) {  // the same in a warp
+        Bits gradients[ROWS], values[ROWS];
+        if (own.whole && row + (ROWS - 1) * steps < last) {
+#pragma unroll
+            for (int u = 0; u < ROWS; ++u) {
+                gradients[u] = own.load_whole(dy + (row + u * steps) * cols);
+                values[u] = own.load_whole(x + (row + u * steps) * cols);
+            }
+        } else {
+#pragma unroll
+            for (int u = 0; u < ROWS; ++u) {
+                const long long one = row + u * steps < last ? row + u * steps : row;
+                gradients[u] = own.load(dy + one * cols);
+                values[u] = own.load(x + one * cols);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < ROWS; ++u) {
+            const long long one = row + u * steps;
+            if (one >= last) break;
+            const Normal<CENTRED> normal(means, rstds, one);
+            const RowGradient<CENTRED> gradient(normal.rstd, totals[one - first], one_of_cols);
+            float of_dy[PACK], of_x[PACK];
+            unpack_words(gradients[u], of_dy);
+            unpack_words(values[u], of_x);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) of_rows.add(i, of_dy[i], normal(of_x[i]));
+            own.store(dx + one * cols, gradient.of(normal, of_dy, of_x, weights));
+        }
+    }
+
+    const int width_here = static_cast<int>(cols - start < width ? cols - start : width);
+    float* const shared = reinterpret_cast<float*>(of_columns);
+    if (chunks == 1) {
+        store_sums(of_rows, shared, across, width_here, dw + start, db + start);
+    } else {
+        float* const to_dw = partial + chunk * cols + start;
+        store_sums(of_rows, shared, across, width_here, to_dw, to_dw + chunks * cols);
+    }
+}

@@ -1,0 +1,95 @@
+"""How the gradients of the norms are launched in phases: norm_phases.cuh, whose sizes are chosen here.
+
+Which of the CUDA versions is for which rows, by what a shape has least of:
+
+- many rows of up to 512 bytes: cuda_lanes, several to a warp, each read once;
+- many rows of whole 16 bytes: cuda_persistent up to 16 KB, cuda_ring up to 256 KB, each read once;
+- few rows, of any length, and longer ones: cuda_phases, which reads dy and x twice, the second time from L2
+  where they fit there.
+
+Phases need neither rows for all multiprocessors nor room on chip for one: rows are cut into pieces so that
+there are a few blocks for each multiprocessor, and panels are as wide as leaves each of these two of them,
+down to the columns of one warp. Few rows go down one panel in one chunk, which gives dw at once; many are cut
+into chunks, and a third kernel adds these up.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+from roofscope import CudaProgram
+from roofscope.kernels.shared.row_pieces import row_pieces
+from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
+
+WARP = 32
+THREADS = 256  # as in norm_phases.cuh
+MOST_HEIGHT = 256  # rows of a chunk, as in norm_phases.cuh
+MOST_PIECES = 256  # of a row: a warp adds them up, and so does each block that goes down that row
+PANELS_PER_MULTIPROCESSOR = 2
+BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many
+ROWS_OF_A_THREAD = 2  # at least, where more chunks would only leave more to add up
+
+
+class Phases(NamedTuple):
+    """The sizes of the three kernels."""
+
+    length: int  # columns of a piece
+    pieces: int  # of a row
+    across: int  # threads side by side on a panel
+    block: int
+    panels: int
+    height: int  # rows of a chunk
+    chunks: int
+
+
+def choose_phases(rows: int, cols: int, element_size: int, multiprocessor_count: int) -> Phases:
+    """For any number of rows, and of columns from 1 on."""
+    pack = PACK_BYTES // element_size
+    length, pieces = row_pieces(rows, cols, THREADS * pack, multiprocessor_count, MOST_PIECES)
+
+    across = THREADS
+    while across > WARP and -(-cols // (across * pack)) < PANELS_PER_MULTIPROCESSOR * multiprocessor_count:
+        across //= 2
+    steps = min(THREADS // across, 1 << max(rows - 1, 0).bit_length())
+    panels = -(-cols // (across * pack))
+    most_chunks = max(BLOCKS_PER_MULTIPROCESSOR * multiprocessor_count // panels, 1)
+    height = min(max(-(-rows // most_chunks), ROWS_OF_A_THREAD * steps), MOST_HEIGHT)
+    return Phases(
+        length=length,
+        pieces=pieces,
+        across=across,
+        block=across * steps,
+        panels=panels,
+        height=height,
+        chunks=max(-(-rows // height), 1),
+    )
+
+
+def launch_phases(
+    program: CudaProgram,
+    name: str,
+    inputs: tuple[torch.Tensor, ...],
+    dx: torch.Tensor,
+    *column_sums: torch.Tensor,
+) -> None:
+    """Launch ``<name>_pieces``, ``_panels``, ``_columns``; ``inputs`` are dy, x, w and what each row has."""
+    dy, x, w = inputs[:3]
+    rows, cols = x.shape
+    sizes = choose_phases(rows, cols, x.element_size(), program.multiprocessor_count)
+    kind = "packed" if are_packed(cols, dy, x, w, dx) else "shifted"
+    sums = torch.empty((rows, sizes.pieces, 2), dtype=torch.float32, device=x.device)
+    program.launch(
+        f"{name}_pieces_{kind}", rows * sizes.pieces, THREADS, *inputs, sums, cols, sizes.length, sizes.pieces
+    )
+    parts = sizes.chunks if sizes.chunks > 1 else 0
+    partial = torch.empty((len(column_sums), parts, cols), dtype=torch.float32, device=x.device)
+    extents = (rows, cols, sizes.pieces, sizes.across, sizes.height)
+    arguments = (*inputs, sums, dx, partial, *column_sums, *extents)
+    program.launch(
+        f"{name}_panels_{kind}", sizes.panels * sizes.chunks, sizes.block, *arguments, overlaps=True
+    )
+    if parts:
+        grid = (-(-cols // WARP), len(column_sums))
+        program.launch(
+            f"{name}_columns", grid, (WARP, WARP), partial, *column_sums, parts, cols, overlaps=True
+        )

@@ -1,0 +1,89 @@
+"""Sizes that launchers choose for rows of any length and number: they cover the matrix, and fit."""
+
+import pytest
+
+from roofscope.kernels.shared import norm_phases, norm_ring
+from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
+from roofscope.profiling.worker.failures import Refusal
+
+SHAPES = [
+    (rows, cols)
+    for rows in (0, 1, 2, 3, 16, 131, 133, 1000, 70_001, 2**22)
+    for cols in (1, 7, 8, 255, 256, 1031, 4096, 8200, 16_384, 65_537, 262_144, 2**26)
+    if rows * cols <= 2**30
+]
+MULTIPROCESSORS = (1, 28, 132, 148)
+MOST_SHARED = {"Ampere": 99 * 1024, "Hopper": 227 * 1024}
+
+
+@pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
+@pytest.mark.parametrize("element_size", [2, 4])
+def test_phases_cover_the_matrix(element_size: int, multiprocessors: int) -> None:
+    pack = 16 // element_size
+    for rows, cols in SHAPES:
+        sizes = norm_phases.choose_phases(rows, cols, element_size, multiprocessors)
+        assert (sizes.pieces - 1) * sizes.length < cols <= sizes.pieces * sizes.length
+        assert sizes.length % (norm_phases.THREADS * pack) == 0
+        width = sizes.across * pack
+        assert (sizes.panels - 1) * width < cols <= sizes.panels * width
+        assert sizes.across % norm_phases.WARP == sizes.block % sizes.across == 0
+        assert sizes.block <= norm_phases.THREADS
+        assert sizes.height <= norm_phases.MOST_HEIGHT
+        assert (sizes.chunks - 1) * sizes.height <= max(rows - 1, 0)
+        assert rows <= sizes.chunks * sizes.height
+
+
+@pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
+def test_few_long_rows_are_spread_over_the_grid(multiprocessors: int) -> None:
+    for rows in (1, 2, 16):
+        sizes = norm_phases.choose_phases(rows, 2**24, 2, multiprocessors)
+        assert rows * sizes.pieces >= min(2 * multiprocessors, norm_phases.MOST_PIECES)
+        assert sizes.panels >= 2 * multiprocessors
+        assert sizes.chunks == 1
+        _, pieces = row_pieces(rows, 2**24, 4096, multiprocessors)
+        assert rows * pieces >= 2 * multiprocessors
+
+
+@pytest.mark.parametrize("shared_bytes", MOST_SHARED.values(), ids=MOST_SHARED)
+@pytest.mark.parametrize("element_size", [2, 4])
+def test_a_ring_fits_into_its_block(element_size: int, shared_bytes: int) -> None:
+    groups = {name: (threads, blocks) for name, threads, blocks in norm_ring.ROW_GROUPS}
+    chosen: set[str] = set()
+    for cols in range(8, 2**17 + 1, 1000):
+        try:
+            ring = norm_ring.choose_ring("key", cols, element_size=element_size, shared_bytes=shared_bytes)
+        except Refusal:
+            assert not 2**14 < cols * element_size <= 2**15
+            continue
+        threads, blocks = groups[ring.name]
+        chosen.add(ring.name)
+        assert 2 <= ring.stages <= norm_ring.MOST_SLOTS // ring.groups
+        assert ring.shared_bytes <= shared_bytes - norm_ring.STATIC_SHARED_BYTES
+        assert ring.shared_bytes >= 2 * ring.groups * ring.stages * ring.stage_bytes
+        assert ring.groups * threads == norm_ring.THREADS
+        assert (blocks - 1) * ring.length < cols <= blocks * ring.length
+        assert ring.length * element_size % 16 == 0
+        assert ring.length * element_size <= 16 * norm_ring.PACKS * threads
+        for rows in (1, 5, 10_000):
+            for multiprocessors in MULTIPROCESSORS:
+                assert ring.blocks(rows, multiprocessors) % blocks == 0
+                assert ring.blocks(rows, multiprocessors) >= blocks
+    assert shared_bytes < MOST_SHARED["Hopper"] or chosen == set(groups)
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 132, 264])
+def test_clusters_cover_a_row(rows_at_once: int) -> None:
+    most = 32 * 1024
+    for rows, cols in SHAPES:
+        found = cluster_pieces(rows, cols, most, rows_at_once, (9, 0))
+        assert cluster_pieces(rows, cols, most, rows_at_once, (8, 9)) is None
+        if found is None:
+            assert cols > 8 * most
+            continue
+        length, blocks = found
+        assert blocks in (2, 4, 8)
+        assert cols <= length * blocks
+        assert length <= most
+        assert length % 16 == 0
+        if blocks < 8:
+            assert rows * blocks >= rows_at_once
