@@ -10,7 +10,7 @@ from roofscope.kernels.shared.padding import in_whole_units
 
 _ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 _BAND = 64
-_EXCHANGE_NS = 6000  # what a shared tile takes beyond half its steps: 4 to 6 us on an H100
+_EXCHANGE_NS = 6000  # what a shared tile takes beyond half its steps, on an H100
 
 
 @dataclass(frozen=True)
