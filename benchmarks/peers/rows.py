@@ -1,4 +1,4 @@
-"""The rows: what is compared with which peers, and each goal. A1 to F2 are families of the library.
+"""The rows: what is compared with which peers, and each goal. A1 to F3 are families of the library.
 
 Every row is to be as fast as the fastest of its peers. Not all have a serious one: a kernel that somebody
 made for this task, be it a library's, PyTorch's own, or the one that Inductor fuses an elementwise task into.
@@ -111,6 +111,12 @@ PRODUCTS = (
     Row("E1", "matmul", BF16, {}, (AtLeast(0.95, "eager", "triton"), AtLeast(0.85, "eager", "cuda"), *BEST)),
     Row("E1", "matmul_fp8", BF16, goals=BEST),
     *(Row("E2", kernel, BF16, goals=BEST) for kernel in ("matmul_relu", "matmul_bias_gelu")),
+    Row("E1", "matmul_fp8_blocks", BF16, goals=BEST),
+    Row("E1", "matmul_fp8_blocks", BF16, {"m": 4096, "n": 7168, "k": 16384}, BEST),
+    Row("E2", "linear_cross_entropy", BF16, {}, BEST, False),
+    # Eager is CUTLASS's.
+    Row("E3", "grouped_matmul", BF16, goals=BEST),
+    Row("E3", "grouped_matmul", BF16, {"experts": 8, "n": 4096, "k": 4096}, BEST),
 )
 # Eager is FlashAttention-2 in the gradients.
 ATTENTION = (
@@ -131,4 +137,10 @@ ATTENTION = (
         for dim in (128, 64)
     ),
 )
-ROWS = (*POINTWISE, *REDUCTIONS, *NORMS, *QUANTISED, *PRODUCTS, *ATTENTION)
+GROUPED_QUERIES = (Row("F1", "attention_causal_gqa", BF16, goals=BEST),)
+# Eager and torch.compile gather the pages first, which nobody who decodes does. A cache of 537 MB each.
+DECODING = tuple(
+    Row("F3", "paged_decode", BF16, sizes, of(0.95, Mix.READ), False)
+    for sizes in ({}, {"batch": 64, "group": 4, "pages": 32, "page": 64})
+)
+ROWS = (*POINTWISE, *REDUCTIONS, *NORMS, *QUANTISED, *PRODUCTS, *ATTENTION, *GROUPED_QUERIES, *DECODING)

@@ -112,6 +112,39 @@ _DRAWINGS = (
     Drawing(
         {
             "batch": Span(1, 16),
+            "kv_heads": Span(1, 8),
+            "group": Span(1, 8),
+            "seq": Span(16, 2**14),
+            "dim": Span(values=(64, 128)),
+        },
+        {"seq": Span(17, 2**14)},
+        {"batch": Span(1, 2), "kv_heads": Span(1, 2), "group": Span(1, 4), "seq": Span(2**13, 2**16)},
+    ),
+    Drawing(
+        {
+            "batch": Span(1, 256),
+            "kv_heads": Span(1, 16),
+            "group": Span(1, 16),
+            "pages": Span(1, 2**10),
+            "page": Span(values=(16, 64)),
+            "dim": Span(values=(64, 128)),
+        },
+        {"group": Span(1, 15), "pages": Span(1, 2**10)},
+        {"batch": Span(1, 2), "pages": Span(2**8, 2**12)},
+    ),
+    Drawing(
+        {"tokens": Span(1, 2**16), "experts": Span(1, 128), **{name: Span(64, 2**13) for name in "nk"}},
+        {name: Span(65, 2**13) for name in "nk"},
+        {"tokens": Span(1, 16), "experts": Span(4, 64), **{name: Span(2**10, 2**13) for name in "nk"}},
+    ),
+    Drawing(
+        {"rows": Span(1, 2**13), "vocab": Span(2**8, 2**18), "hidden": Span(64, 2**13)},
+        {"vocab": Span(2**8 + 1, 2**18), "hidden": Span(65, 2**13)},
+        {"rows": Span(1, 16), "vocab": Span(2**15, 2**18), "hidden": Span(2**8, 2**13)},
+    ),
+    Drawing(
+        {
+            "batch": Span(1, 16),
             "seq": Span(16, 2**15),
             "heads": Span(1, 16),
             "groups": Span(1, 4),

@@ -84,6 +84,7 @@ def _attend(
     BLOCK_K: tl.constexpr,
     CAUSAL: tl.constexpr,
     WHOLE: tl.constexpr,
+    SHARING: tl.constexpr = 1,
 ):
     blocks = tl.cdiv(seq, BLOCK_Q)
     block = blocks - 1 - tl.program_id(0) % blocks
@@ -102,8 +103,8 @@ def _attend(
         whole, end = block * BLOCK_Q, tl.minimum((block + 1) * BLOCK_Q, seq)
     else:
         whole, end = seq // BLOCK_K * BLOCK_K, seq
-    k += offset
-    v += offset
+    k += head // SHARING * seq * DIM
+    v += head // SHARING * seq * DIM
     acc, row_sum, row_max = _accumulate(
         acc, row_sum, row_max, q_block, k, v, queries, 0, whole, seq, scale, DIM, BLOCK_K, CAUSAL, False
     )
@@ -118,16 +119,16 @@ def _attend(
 
 
 def attend(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, sharing: int = 1
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    Raises Refusal for inputs that are not alike, heads of other than 64 or 128 elements, and more than 2^24
-    rows of 128.
+    ``sharing`` query heads have one head of keys and values. Raises Refusal for inputs that are not alike,
+    heads of other than 64 or 128 elements, and more than 2^24 rows of 128.
     """
     batch, heads, seq, dim = q.shape
     require_dim("Attention in Triton", dim)
-    require_like("Attention in Triton", q, k=k, v=v)
+    require_like("Attention in Triton", q if sharing == 1 else k, k=k, v=v)
     require_32_bit_offsets("Attention in Triton", seq, dim)
     o, lse = results_of(q)
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
@@ -146,6 +147,7 @@ def attend(
             BLOCK_K=block_k,
             CAUSAL=causal,
             WHOLE=seq % block_k == 0,
+            SHARING=sharing,
             **options,
         )
     return o, lse

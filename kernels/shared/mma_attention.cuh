@@ -158,7 +158,7 @@ struct BlockIndex {
 template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void attend(
     const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v, SCALAR* __restrict__ o,
-    float* __restrict__ lse, int seq
+    float* __restrict__ lse, int seq, int sharing = 1
 ) {
     constexpr int ROWS = 64;
     const int lane = threadIdx.x % WARP;
@@ -190,7 +190,8 @@ __device__ __forceinline__ void attend(
         to_operand(s, p);
         accumulate<DIM, ROWS>(sum, p, values);
     };
-    for_each_tile<DIM, ROWS>(k + head * DIM, v + head * DIM, 0, end, seq, step);
+    const long long kv_head = static_cast<long long>(index.head / sharing) * seq;
+    for_each_tile<DIM, ROWS>(k + kv_head * DIM, v + kv_head * DIM, 0, end, seq, step);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int row = query + half * 8;
@@ -342,6 +343,13 @@ __device__ __forceinline__ void keys(
         const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
         SCALAR* __restrict__ o, float* __restrict__ lse, long long seq) {                                         \
         attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq));                                              \
+    }
+// With `sharing` query heads in a row for one head of keys and values.
+#define SHARING_FORWARD_KERNELS(DIM, CAUSAL)                                                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_##DIM(                                     \
+        const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
+        SCALAR* __restrict__ o, float* __restrict__ lse, long long seq, long long sharing) {                      \
+        attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(sharing));                   \
     }
 #define BACKWARD_KERNELS(DIM, CAUSAL)                                                                             \
     extern "C" __global__ void __launch_bounds__(THREADS) delta_##DIM(                                            \

@@ -20,19 +20,28 @@ STAGES = 2
 
 
 def attend(
-    program: CudaProgram, key: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+    program: CudaProgram,
+    key: str,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    sharing: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
+    ``sharing`` query heads have one head of keys and values, where the program's kernels take their number.
     Raises Refusal for float32, for inputs that are not alike and for heads of other than 64 or 128 elements.
     """
-    batch, heads, seq, dim = _checked(key, q, k=k, v=v)
+    batch, heads, seq, dim = q.shape
+    _checked(key, q if sharing is None else k, k=k, v=v)
     o, lse = results_of(q)
     if q.numel():
         q, k, v = aligned(q, k, v)
         blocks = batch * heads * -(-seq // OWN)
         program.launch(
-            f"attention_{dim}", blocks, THREADS, q, k, v, o, lse, seq, shared_bytes=_stage_bytes(64, dim)
+            *(f"attention_{dim}", blocks, THREADS, q, k, v, o, lse, seq),
+            *(() if sharing is None else (sharing,)),
+            shared_bytes=_stage_bytes(64, dim),
         )
     return o, lse
 

@@ -70,10 +70,11 @@ struct Tiles {
 
 // ---- The block -------------------------------------------------------------------------------------
 
+// `sharing` query heads in a row have one head of keys and values.
 template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void attend(
     const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, SCALAR* __restrict__ o, float* __restrict__ lse,
-    int seq, int heads, int group
+    int seq, int heads, int group, int sharing = 1
 ) {
     constexpr int QUERIES = CONSUMERS<DIM> * 64;
     constexpr int TILE = KEYS * DIM * 2;
@@ -115,11 +116,12 @@ __device__ __forceinline__ void attend(
             const TileOrigin origin = tiles.origin(tile);
             wait_for(queries_empty, turn % 2 ^ 1);
             copy_rows<DIM, QUERIES>(queries, q, origin.first_query, origin.head, queries_full);
+            const int head = origin.head / sharing;
             for (int step = tiles.last_step(origin.first_query); step >= 0; --step, next_stage()) {
                 wait_for(keys_empty + stage, phase ^ 1);
-                copy_rows<DIM, KEYS>(keys + stage * TILE, k, step * KEYS, origin.head, keys_full + stage);
+                copy_rows<DIM, KEYS>(keys + stage * TILE, k, step * KEYS, head, keys_full + stage);
                 wait_for(values_empty + stage, phase ^ 1);
-                copy_rows<DIM, KEYS>(values + stage * TILE, v, step * KEYS, origin.head, values_full + stage);
+                copy_rows<DIM, KEYS>(values + stage * TILE, v, step * KEYS, head, values_full + stage);
             }
         }
         return;
@@ -241,4 +243,12 @@ __device__ __forceinline__ void attend(
         long long seq, long long heads, long long group) {                                               \
         attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(heads),             \
                             static_cast<int>(group));                                                    \
+    }
+#define SHARING_ATTENTION_KERNEL(NAME, DIM, CAUSAL)                                                      \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) NAME(              \
+        const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
+        const __grid_constant__ CUtensorMap v, SCALAR* __restrict__ o, float* __restrict__ lse,          \
+        long long seq, long long heads, long long group, long long sharing) {                            \
+        attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(heads),             \
+                            static_cast<int>(group), static_cast<int>(sharing));                         \
     }

@@ -22,24 +22,32 @@ STEP_TIME, TURN_TIME = 10, 2  # a tile takes the first for each of its steps, an
 
 
 def attend(
-    program: CudaProgram, key: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
+    program: CudaProgram,
+    key: str,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool,
+    sharing: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
+    ``sharing`` query heads have one head of keys and values, where the program's kernels take their number.
     Raises Refusal for float32, for inputs that are not alike, for heads of other than 64 or 128 elements, and
     where there is no wgmma.
     """
     batch, heads, seq, dim = q.shape
     require_16_bits(key, q)
     require_dim(key, dim)
-    require_like(key, q, k=k, v=v)
+    require_like(key, q if sharing is None else k, k=k, v=v)
     needs_hopper(key, q.device)
     o, lse = results_of(q)
     if not q.numel():
         return o, lse
     queries = CONSUMERS[dim] * 64
     maps = (
-        tensor_map(x.view(batch * heads, seq, dim), (1, rows, BAND))
+        tensor_map(x.view(-1, seq, dim), (1, rows, BAND))
         for x, rows in zip(aligned(q, k, v), (queries, KEYS, KEYS), strict=True)
     )
     count = program.multiprocessor_count
@@ -52,15 +60,19 @@ def attend(
         lse,
         seq,
         batch * heads,
-        heads_of_group(batch * heads, seq, dim, count) if causal else 1,
+        heads_of_group(batch * heads, seq, dim, count, sharing or 1) if causal else 1,
+        *(() if sharing is None else (sharing,)),
         shared_bytes=(queries + 2 * STAGES * KEYS) * dim * 2 + BARRIER_BYTES,
     )
     return o, lse
 
 
 @functools.lru_cache
-def heads_of_group(heads: int, seq: int, dim: int, multiprocessors: int) -> int:
-    """The heads whose causal tiles are sorted together: as many as leave the busiest block least to do."""
+def heads_of_group(heads: int, seq: int, dim: int, multiprocessors: int, sharing: int = 1) -> int:
+    """The heads whose causal tiles are sorted together: as many as leave the busiest block least to do.
+
+    ``sharing`` of them have one head of keys and values.
+    """
     queries = CONSUMERS[dim] * 64
     ends = range(-(-seq // queries) * queries, 0, -queries)
     times = [-(-min(end, seq) // KEYS) * STEP_TIME + TURN_TIME for end in ends]
@@ -73,5 +85,5 @@ def heads_of_group(heads: int, seq: int, dim: int, multiprocessors: int) -> int:
         turns[1::2] = [turn[::-1] for turn in turns[1::2]]
         return max(map(sum, zip(*turns, strict=True)))
 
-    most = max(1, min(heads, GROUP_BYTES // (seq * dim * 4)))
+    most = max(1, min(heads, GROUP_BYTES * sharing // (seq * dim * 4)))
     return min(range(1, most + 1, -(-most // GROUPS_TRIED)), key=most_to_do)

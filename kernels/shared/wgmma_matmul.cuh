@@ -27,48 +27,56 @@ constexpr int BOX_N = ROW / sizeof(SCALAR);  // columns of C in a box
 constexpr int BOX = 64 * ROW;                // bytes of a box: the rows of a warpgroup
 constexpr int BOXES = 2;                     // of a warpgroup: one is written while TMA reads the other
 
-// The 64 rows of a warpgroup, 16 to a warp, by way of shared memory. With g = lane / 4 and q = lane % 4 a thread holds
-// columns 8 j + 2 q and the next of rows g and g + 8, in sum[4 j] to sum[4 j + 3]. Chunks of 16 bytes lie where the
-// swizzle wants them, in place XOR row, so that the 8 rows of a matrix fall in different banks.
+// A box of a warpgroup's 64 rows, 16 to a warp, from column `first` of its tile on. With g = lane / 4 and q = lane % 4 a
+// thread holds columns 8 j + 2 q and the next of rows g and g + 8, in sum[4 j] to sum[4 j + 3]. Chunks of 16 bytes lie
+// where the swizzle wants them, in place XOR row, so that the 8 rows of a matrix fall in different banks.
+template <int COUNT, class Finish>
+__device__ __forceinline__ void fill_box(
+    const float (&sum)[COUNT], unsigned char* box, int first, int column0, const Finish& finish
+) {
+    const int lane = threadIdx.x % WARP;
+    const int warp_row = threadIdx.x % WARPGROUP / WARP * 16;
+#pragma unroll
+    for (int column = first; column < first + BOX_N; column += 16) {
+        SCALAR elements[4][2];  // rows g and g + 8 of 8 columns, then of the next 8
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const float* const sums = &sum[column / 2 + i * 2];
+            const int at = column0 + column + i / 2 * 8 + lane % 4 * 2;
+            const float2 pair = finish(make_float2(sums[0], sums[1]), at);
+            from_floats(pair.x, pair.y, elements[i]);
+        }
+        const int chunk = (column - first) * static_cast<int>(sizeof(SCALAR)) / 16;
+#ifdef SCALAR_IS_FLOAT32
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int row = warp_row + i % 2 * 8 + lane / 4;
+            const int place = (chunk + i / 2 * 2 + lane % 4 / 2) ^ row % 8;
+            *reinterpret_cast<float2*>(box + row * ROW + place * 16 + lane % 2 * 8) =
+                make_float2(elements[i][0], elements[i][1]);
+        }
+#else
+        const int row = warp_row + lane % 16;
+        const int place = (chunk + lane / 16) ^ row % 8;
+        store_matrices(box + row * ROW + place * 16, reinterpret_cast<unsigned (&)[4]>(elements));
+#endif
+    }
+}
+
+// The 64 rows of a warpgroup by way of shared memory.
 template <int COUNT, class Finish>
 __device__ __forceinline__ void store_tile(
     const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
     const Finish& finish
 ) {
     const int warpgroup = threadIdx.x / WARPGROUP;
-    const int lane = threadIdx.x % WARP;
-    const int warp_row = threadIdx.x % WARPGROUP / WARP * 16;
     const bool leads = threadIdx.x % WARPGROUP == 0;
 #pragma unroll
     for (int first = 0; first < COUNT * 2; first += BOX_N) {
         unsigned char* const box = boxes + stored++ % BOXES * BOX;
         if (leads) wait_for_reads<BOXES - 1>();
         meet_warpgroup(warpgroup);
-#pragma unroll
-        for (int column = first; column < first + BOX_N; column += 16) {
-            SCALAR elements[4][2];  // rows g and g + 8 of 8 columns, then of the next 8
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const float* const sums = &sum[column / 2 + i * 2];
-                const int at = column0 + column + i / 2 * 8 + lane % 4 * 2;
-                const float2 pair = finish(make_float2(sums[0], sums[1]), at);
-                from_floats(pair.x, pair.y, elements[i]);
-            }
-            const int chunk = (column - first) * static_cast<int>(sizeof(SCALAR)) / 16;
-#ifdef SCALAR_IS_FLOAT32
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const int row = warp_row + i % 2 * 8 + lane / 4;
-                const int place = (chunk + i / 2 * 2 + lane % 4 / 2) ^ row % 8;
-                *reinterpret_cast<float2*>(box + row * ROW + place * 16 + lane % 2 * 8) =
-                    make_float2(elements[i][0], elements[i][1]);
-            }
-#else
-            const int row = warp_row + lane % 16;
-            const int place = (chunk + lane / 16) ^ row % 8;
-            store_matrices(box + row * ROW + place * 16, reinterpret_cast<unsigned (&)[4]>(elements));
-#endif
-        }
+        fill_box(sum, box, first, column0, finish);
         publish_writes();
         meet_warpgroup(warpgroup);
         if (leads) store_box(c, column0 + first, row0, box);

@@ -5,7 +5,8 @@
 
 #include "shared/hopper.cuh"
 
-// A is m x k. B is n x k, but k x n where elements have 16 bits: wgmma transposes no others.
+// A is m x k. B is n x k, but k x n where elements have 16 bits: wgmma transposes no others. B_OF_16_BITS_ALONG_K, defined
+// before this file is included, makes it n x k there too.
 #if defined(MULTIPLIES_TF32)
 #define PRODUCTS "k8.f32.tf32.tf32"
 #define TRANSPOSES
@@ -22,9 +23,14 @@ constexpr bool B_LIES_ALONG_K = true;
 #else
 #define PRODUCTS "k16.f32.bf16.bf16"
 #endif
-#define TRANSPOSES ", 0, 1"
 constexpr int STEP_K = 64;
+#ifdef B_OF_16_BITS_ALONG_K
+#define TRANSPOSES ", 0, 0"
+constexpr bool B_LIES_ALONG_K = true;
+#else
+#define TRANSPOSES ", 0, 1"
 constexpr bool B_LIES_ALONG_K = false;
+#endif
 #endif
 
 constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans

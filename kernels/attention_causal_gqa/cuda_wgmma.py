@@ -1,0 +1,15 @@
+"""Launches ``cuda_wgmma.cu``: causal attention of grouped queries by TMA and wgmma on Hopper."""
+
+import torch
+
+from roofscope import CudaProgram
+from roofscope.kernels.shared.wgmma_attention import attend
+
+DOMAIN = "dim == 64 or dim == 128"
+MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+
+
+def run(program: CudaProgram, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Query i sees keys 0 to i; ``q`` is (batch, heads, seq, dim), ``k`` and ``v`` have fewer heads."""
+    sharing = q.shape[1] // max(k.shape[1], 1)
+    return attend(program, "attention_causal_gqa/cuda_wgmma", q, k, v, causal=True, sharing=sharing)[0]

@@ -1,0 +1,142 @@
+// The products of experts on Hopper's tensor cores by TMA and wgmma (sm_90a only).
+//
+// Formula: C[t, j] = sum over l of X[t, l] W[e, j, l], e the expert of token t; 2 tokens n k FLOP.
+// Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh, with the tiles of one expert after another. No tile has rows of two experts:
+//   each walks along `offsets` by itself, so that nothing waits for the host. A run's last tile also multiplies rows of the
+//   next expert, which are stored by nobody: its sums go by shared memory too, and from there row by row.
+// Idea: CUTLASS's grouped products; see shared/wgmma_matmul.cuh.
+
+#if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+#define B_OF_16_BITS_ALONG_K
+#include "shared/wgmma_tiles.cuh"
+
+// A tile of a run of rows, and the run's end.
+struct RunPosition {
+    int row, column, in_b, end;
+};
+
+// The tiles of an expert column by column, so that blocks which run together share bands of its matrix; then those of the
+// next. `offsets` is data: no run begins or ends beyond the tokens.
+template <int BLOCK_M, int BLOCK_N, int CLUSTER>
+struct TilesOfRuns {
+    static constexpr int CLUSTER_M = BLOCK_M * CLUSTER;
+    const int* offsets;
+    int experts, tokens, n;
+    unsigned columns, rank;
+    int expert = -1, begin = 0, end = 0;  // of the run that has the tile asked for last
+    unsigned first = 0, height = 0;       // its first tile, and its tiles one above the other
+
+    __device__ __forceinline__
+    TilesOfRuns(const int* offsets, long long experts, long long tokens, long long n, unsigned rank)
+        : offsets(offsets), experts(static_cast<int>(experts)), tokens(static_cast<int>(tokens)),
+          n(static_cast<int>(n)), columns((n + BLOCK_N - 1) / BLOCK_N), rank(rank) {}
+
+    __device__ __forceinline__ int offset_of(int expert) const { return min(max(offsets[expert], 0), tokens); }
+    static __device__ __forceinline__ unsigned height_of(int begin, int end) {
+        return (max(end - begin, 0) + CLUSTER_M - 1) / CLUSTER_M;
+    }
+
+    // By a whole warp.
+    __device__ __forceinline__ unsigned count() const {
+        unsigned rows = 0;
+        for (int i = threadIdx.x % WARP; i < experts; i += WARP) rows += height_of(offset_of(i), offset_of(i + 1));
+        return __reduce_add_sync(WHOLE_WARP, rows) * columns;
+    }
+
+    // Of tiles below `count()`, in their order; of one as often as you like.
+    __device__ __forceinline__ RunPosition at(unsigned tile) {
+        while (tile >= first + height * columns) {
+            first += height * columns;
+            ++expert;
+            begin = offset_of(expert);
+            end = offset_of(expert + 1);
+            height = height_of(begin, end);
+        }
+        const int column = (tile - first) / height * BLOCK_N;
+        const int row = begin + (tile - first) % height * CLUSTER_M + rank * BLOCK_M;
+        return {row, column, expert * n + column, end};
+    }
+};
+
+// The first `left` of a warpgroup's 64 rows, by accesses of their own: TMA would write the other rows too.
+template <int COUNT>
+__device__ __forceinline__ void store_rows(
+    const float (&sum)[COUNT], SCALAR* c, long long pitch, unsigned char* boxes, unsigned& stored, int row0,
+    int column0, int left, int warpgroup
+) {
+#pragma unroll
+    for (int first = 0; first < COUNT * 2; first += BOX_N) {
+        unsigned char* const box = boxes + stored++ % BOXES * BOX;
+        if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
+        meet_warpgroup(warpgroup);
+        fill_box(sum, box, first, column0, [](float2 sums, int) { return sums; });
+        meet_warpgroup(warpgroup);
+#pragma unroll
+        for (int chunk = threadIdx.x % WARPGROUP; chunk < 64 * ROW / 16; chunk += WARPGROUP) {
+            const int row = chunk / (ROW / 16), column = column0 + first + chunk % (ROW / 16) * PACK;
+            if (row >= left || column >= pitch) continue;
+            const Pack* from = reinterpret_cast<Pack*>(box + row * ROW + (chunk % (ROW / 16) ^ row % 8) * 16);
+            store_pack(c + (row0 + row) * pitch + column, *from);
+        }
+    }
+}
+
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
+__device__ __forceinline__ void multiply_runs(
+    const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& to, SCALAR* c, const int* offsets, long long tokens,
+    long long experts, long long n, long long k, long long pitch
+) {
+    const int steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const RunPosition& at, unsigned& stored,
+                             int warpgroup) {
+        const int row = at.row + warpgroup * 64, left = at.end - row;
+        if (left <= 0) {  // these rows are of nobody: their half of the tensor cores is for the others
+            for (int step = 0; step < steps; ++step) {
+                unsigned long long tile_a, tile_b;
+                ring.wait(warpgroup, tile_a, tile_b);
+                ring.release(ring.stage);
+                ring.advance();
+            }
+            return;
+        }
+        float sum[BLOCK_N / 2] = {};
+        int before = 0;
+        for (int step = 0; step < steps; ++step) {
+            unsigned long long tile_a, tile_b;
+            ring.wait(warpgroup, tile_a, tile_b);
+            begin_products();
+#pragma unroll
+            for (int part = 0; part < 4; ++part) multiply_add(sum, tile_a + part * 2, tile_b + part * 2);
+            commit_products();
+            wait_for_products<1>();
+            if (step > 0) ring.release(before);
+            before = ring.stage;
+            ring.advance();
+        }
+        wait_for_products<0>();
+        settle(sum);
+        if (steps > 0) ring.release(before);
+        unsigned char* const boxes = ring.boxes_of(warpgroup);
+        if (left >= 64) store_tile(sum, to, boxes, stored, row, at.column, [](float2 sums, int) { return sums; });
+        else store_rows(sum, c, pitch, boxes, stored, row, at.column, left, warpgroup);
+    };
+    const TilesOfRuns<CONSUMERS * 64, BLOCK_N, CLUSTER> tiles(offsets, experts, tokens, n, rank_among<CLUSTER>());
+    for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(a, b, steps, tiles, compute);
+}
+
+#define MULTIPLY_RUNS(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                                  \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+        NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
+             const __grid_constant__ CUtensorMap to, SCALAR* __restrict__ c, const int* __restrict__ offsets,     \
+             long long tokens, long long experts, long long n, long long k, long long pitch) {                    \
+        multiply_runs<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(a, b, to, c, offsets, tokens, experts, n, k, pitch);   \
+    }
+MULTIPLY_RUNS(tile_128x256_pair, 2, 256, 4, 2)
+MULTIPLY_RUNS(tile_128x256, 2, 256, 4, 1)
+MULTIPLY_RUNS(tile_128x192, 2, 192, 4, 1)
+MULTIPLY_RUNS(tile_128x128, 2, 128, 6, 1)
+MULTIPLY_RUNS(tile_64x128, 1, 128, 8, 1)
+MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1)
+
+#endif

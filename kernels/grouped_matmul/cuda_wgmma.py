@@ -1,0 +1,71 @@
+"""Launcher of cuda_wgmma.cu: the products of experts on the tensor cores by TMA and wgmma."""
+
+import torch
+
+from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.shared.padding import in_whole_units
+from roofscope.kernels.shared.wgmma_tiles import Tile
+
+DOMAIN = "tokens < 2**30 and experts * n < 2**30 and k < 2**30"
+MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+
+# As in cuda_wgmma.cu, and the time of a step on an H100, with 512 tokens an expert; of the last two a guess.
+TILES = {
+    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=740, cluster=2),
+    "tile_128x256": Tile(128, 256, stages=4, step_ns=920),
+    "tile_128x192": Tile(128, 192, stages=4, step_ns=750),
+    "tile_128x128": Tile(128, 128, stages=6, step_ns=560),
+    "tile_64x128": Tile(64, 128, stages=8, step_ns=330),
+    "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
+}
+_STEP = 64  # elements of k in a stage
+_FULL = 0.5  # of its last tile, what a run uses
+
+
+def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Rows of ``x``, (tokens, k), each times its expert's matrix of ``w``, (experts, n, k), transposed.
+
+    Rows from the last of ``offsets`` on are not written. Raises Refusal where wgmma is missing, in float32
+    and beyond 32-bit sizes.
+    """
+    key = "grouped_matmul/cuda_wgmma"
+    if x.element_size() != 2:
+        raise Refusal(f"{key} multiplies 16-bit elements.")
+    needs_hopper(key, x.device)
+    (tokens, k), (experts, n) = x.shape, w.shape[:2]
+    if max(tokens, experts * n, k) >= 2**30:
+        raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
+    if not tokens * n:
+        return x.new_empty(tokens, n)
+    return launch(program, choose(tokens, experts, n, program.multiprocessor_count), x, w, offsets)
+
+
+def choose(tokens: int, experts: int, n: int, multiprocessors: int) -> str:
+    """The tile that takes least time if all runs are alike, which nobody on the host knows."""
+
+    def time(name: str) -> float:
+        tile = TILES[name]
+        runs = min(experts, tokens)
+        count = (tokens / tile.rows + runs * _FULL * tile.cluster) * -(-n // tile.columns)
+        return max(count / multiprocessors, 1.0) * tile.step_ns
+
+    return min(TILES, key=time)
+
+
+def launch(
+    program: CudaProgram, name: str, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor
+) -> torch.Tensor:
+    """Multiply with the kernel of this name, whatever its fitness."""
+    tile, (tokens, k), (experts, n) = TILES[name], x.shape, w.shape[:2]
+    # Rows of whole 16 bytes; where C has others, a copy at the end makes them so, and counts as time.
+    c = torch.empty((tokens, n + -n % 8), dtype=x.dtype, device=x.device)
+    x, w = in_whole_units(x), in_whole_units(w.flatten(0, 1))
+    rows = tile.rows * tile.cluster
+    most = (tokens // rows + min(experts, tokens)) * tile.cluster * -(-n // tile.columns)
+    program.launch(
+        *(name, tile.blocks(most, program.multiprocessor_count), tile.threads),
+        *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
+        *(tensor_map(c, (64, 64)), c, offsets, tokens, experts, n, k, c.shape[1]),
+        shared_bytes=tile.shared_bytes,
+    )
+    return c[:, :n].contiguous()

@@ -1,0 +1,70 @@
+"""Launcher of cuda_wgmma.cu: a linear layer's cross-entropy on the tensor cores by TMA and wgmma."""
+
+import torch
+
+from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.shared.limits import require_32_bit_product
+from roofscope.kernels.shared.padding import in_whole_units
+from roofscope.kernels.shared.wgmma_tiles import Tile
+
+DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
+MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+
+# As in cuda_wgmma.cu, and the time of a step on an H100; that of the last two is a guess.
+TILES = {
+    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=690, cluster=2),
+    "tile_128x256": Tile(128, 256, stages=4, step_ns=780),
+    "tile_128x128": Tile(128, 128, stages=6, step_ns=440),
+    "tile_64x128": Tile(64, 128, stages=8, step_ns=270),
+}
+_STEP = 64  # elements of hidden in a stage
+_THREADS = 256  # of a block that joins, a warp a row
+
+
+def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Loss of each row of ``x``, (rows, hidden), by ``w``, (vocab, hidden), at its label. Gives (rows,).
+
+    As in torch a row with label -100 has loss 0; one with another label that is no column has NaN. Raises
+    Refusal where wgmma is missing, in float32 and beyond 32-bit sizes.
+    """
+    key = "linear_cross_entropy/cuda_wgmma"
+    if x.element_size() != 2:
+        raise Refusal(f"{key} multiplies 16-bit elements.")
+    needs_hopper(key, x.device)
+    (rows, hidden), vocab = x.shape, w.shape[0]
+    require_32_bit_product(key, rows, vocab, hidden)
+    name = choose(rows, vocab, program.multiprocessor_count)
+    return launch(program, name, x, w, labels)
+
+
+def choose(rows: int, vocab: int, multiprocessors: int) -> str:
+    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
+
+    def time(name: str) -> int:
+        return -(-TILES[name].count(rows, vocab) // multiprocessors) * TILES[name].step_ns
+
+    return min(TILES, key=time)
+
+
+def launch(
+    program: CudaProgram, name: str, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor
+) -> torch.Tensor:
+    """The losses with the kernel of this name, whatever its fitness."""
+    tile, (rows, hidden), vocab = TILES[name], x.shape, w.shape[0]
+    loss = torch.empty(rows, dtype=x.dtype, device=x.device)
+    if not rows:
+        return loss
+    x, w = in_whole_units(x), in_whole_units(w)
+    columns = -(-vocab // tile.columns)
+    pieces = torch.empty((rows, columns, 2), dtype=torch.float32, device=x.device)
+    at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
+    program.launch(
+        *(name, tile.blocks(tile.count(rows, vocab), program.multiprocessor_count), tile.threads),
+        *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
+        *(labels, pieces, at_label, rows, vocab, hidden),
+        shared_bytes=tile.shared_bytes,
+    )
+    blocks = -(-rows * 32 // _THREADS)
+    arguments = (pieces, at_label, labels, loss, rows, columns, vocab)
+    program.launch("join", blocks, _THREADS, *arguments, overlaps=True)
+    return loss

@@ -1,0 +1,128 @@
+// Tiles of C in any order, with sums of any kind: the ring between the thread that copies and those that multiply.
+//
+// What wgmma_matmul.cuh's main loop does for a whole matrix and sums that stay in the accumulators and are stored, in
+// parts: for runs of rows (grouped_matmul), scaled blocks (matmul_fp8_blocks) and tiles that are not stored
+// (linear_cross_entropy). B lies along k.
+#pragma once
+
+#include "shared/wgmma_matmul.cuh"
+
+// What follows reads sums that wgmma has written.
+template <int COUNT>
+__device__ __forceinline__ void settle(float (&sum)[COUNT]) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sum[i])::"memory");
+}
+
+// Two blocks of a cluster (CLUSTER = 2) take tiles one above the other; each copies half of the rows of B that both need.
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER = 1>
+struct Ring {
+    static constexpr int BYTES_A = CONSUMERS * 64 * ROW, BYTES_B = BLOCK_N * ROW, STAGE = BYTES_A + BYTES_B;
+    unsigned char* stages;
+    Barrier *full, *empty;
+    unsigned rank;
+    int stage = 0;
+    unsigned phase = 0;
+
+    // For all threads of a cluster, which meet.
+    __device__ __forceinline__ Ring(unsigned char* stages, unsigned rank)
+        : stages(stages), full(reinterpret_cast<Barrier*>(boxes_of(CONSUMERS))), empty(full + STAGES), rank(rank) {
+        if (threadIdx.x == 0) {
+            for (int i = 0; i < STAGES; ++i) {
+                init_barrier(full + i, 1);
+                init_barrier(empty + i, CONSUMERS * CLUSTER);
+            }
+            publish_barriers();
+        }
+        if constexpr (CLUSTER == 1) __syncthreads();
+        else meet_cluster();
+    }
+
+    // Behind the stages, a warpgroup's boxes for its stores.
+    __device__ __forceinline__ unsigned char* boxes_of(int warpgroup) const {
+        return stages + STAGES * STAGE + warpgroup * BOXES * BOX;
+    }
+    __device__ __forceinline__ void advance() {
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+    }
+
+    // By one thread: a step of A from its row on, and of B from its own.
+    __device__ __forceinline__ void fill(const CUtensorMap& a, const CUtensorMap& b, int step, int row, int in_b) {
+        unsigned char* const to_a = stages + stage * STAGE;
+        unsigned char* const to_b = to_a + BYTES_A + rank * (BYTES_B / CLUSTER);
+        wait_for(empty + stage, phase ^ 1);
+        arrive_and_expect(full + stage, STAGE);
+        copy_box(to_a, a, step * STEP_K, row, full + stage);
+        in_b += rank * (BLOCK_N / CLUSTER);
+        if constexpr (CLUSTER == 1) copy_box(to_b, b, step * STEP_K, in_b, full + stage);
+        else copy_box_to((1 << CLUSTER) - 1, to_b, b, step * STEP_K, in_b, full + stage);
+        advance();
+    }
+
+    // By a warpgroup: descriptors of its rows of A, and of B, once they are there.
+    __device__ __forceinline__ void wait(int warpgroup, unsigned long long& a, unsigned long long& b) const {
+        wait_for(full + stage, phase);
+        a = swizzled_tile(stages + stage * STAGE + warpgroup * 64 * ROW, ATOM, 0);
+        b = swizzled_tile(stages + stage * STAGE + BYTES_A, ATOM, 0);
+    }
+
+    // By a warpgroup that needs a stage no more.
+    __device__ __forceinline__ void release(int stage) const {
+        if (threadIdx.x % WARPGROUP < CLUSTER) arrive_at(empty + stage, threadIdx.x % WARPGROUP);
+    }
+};
+
+// All tiles of a matrix, in groups of about 2048 rows.
+template <int BLOCK_M, int BLOCK_N, int CLUSTER = 1>
+struct TilesOfMatrix {
+    static constexpr int CLUSTER_M = BLOCK_M * CLUSTER;
+    unsigned rows, columns, rank;
+
+    struct Position {
+        int row, in_b;
+    };
+    __device__ __forceinline__ TilesOfMatrix(long long m, long long n, unsigned rank)
+        : rows((m + CLUSTER_M - 1) / CLUSTER_M), columns((n + BLOCK_N - 1) / BLOCK_N), rank(rank) {}
+    __device__ __forceinline__ unsigned count() const { return rows * columns; }
+    __device__ __forceinline__ Position at(unsigned tile) const {
+        const TileIndex index = grouped_tile(tile, rows, columns, 2048 / CLUSTER_M);
+        return {static_cast<int>(index.row * CLUSTER_M + rank * BLOCK_M), static_cast<int>(index.column * BLOCK_N)};
+    }
+};
+
+template <int CLUSTER>
+__device__ __forceinline__ unsigned rank_among() {
+    return CLUSTER == 1 ? 0 : rank_in_cluster();
+}
+
+// `tiles.count()` is asked of all threads; `tiles.at` of the tiles of a cluster in their order, and gives `row`, `in_b` and
+// what `compute` needs besides. `compute(ring, position, stored, warpgroup)` takes a tile's steps from the ring and stores
+// a warpgroup's 64 rows.
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, class Tiles, class Compute>
+__device__ __forceinline__ void for_each_tile(
+    const CUtensorMap& a, const CUtensorMap& b, int steps, Tiles tiles, const Compute& compute
+) {
+    extern __shared__ __align__(1024) unsigned char stages[];
+    Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER> ring(stages, rank_among<CLUSTER>());
+    // The shuffle from lane 0 shows the compiler that the value is the same for a warp.
+    const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
+    const unsigned count = tiles.count();
+    if (warpgroup == CONSUMERS) {
+        if constexpr (CONSUMERS == 2) give_registers<40>();
+        if (threadIdx.x % WARPGROUP == 0) {
+            for (unsigned tile = blockIdx.x / CLUSTER; tile < count; tile += gridDim.x / CLUSTER) {
+                const auto position = tiles.at(tile);
+                for (int step = 0; step < steps; ++step) ring.fill(a, b, step, position.row, position.in_b);
+            }
+        }
+    } else {
+        if constexpr (CONSUMERS == 2) take_registers<232>();
+        unsigned stored = 0;
+        for (unsigned tile = blockIdx.x / CLUSTER; tile < count; tile += gridDim.x / CLUSTER) {
+            compute(ring, tiles.at(tile), stored, warpgroup);
+        }
+        if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
+    }
+    // No block may leave while another still arrives at its barriers.
+    if constexpr (CLUSTER > 1) meet_cluster();
+}

@@ -1,0 +1,87 @@
+"""Products of a mixture of experts: runs of rows of all kinds, in the judge, eager and Triton."""
+
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+import torch
+
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.kernels import interpreter
+from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relative_error
+
+FOLDER = LIBRARY / "grouped_matmul"
+SIZES = {"tokens": 200, "experts": 5, "n": 72, "k": 80}
+OFFSETS = [
+    (0, 200, 200, 200, 200, 200),  # the first has all
+    (0, 0, 0, 0, 0, 200),
+    (0, 1, 64, 64, 128, 200),  # none, one row, whole tiles
+    (0, 40, 80, 120, 160, 200),
+]
+
+
+def inputs_of(offsets: tuple[int, ...], **sizes: int) -> Tensors:
+    kernel = CATALOG.kernel("grouped_matmul")
+    assert kernel is not None
+    x, w, _ = random_inputs(kernel, SIZES | sizes, Dtype.BFLOAT16)
+    # The interpreter multiplies no bfloat16.
+    return x.half(), w.half(), torch.tensor(offsets, dtype=torch.int32)
+
+
+def row_by_row(x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    experts = torch.searchsorted(offsets[1:], torch.arange(len(x)), right=True)
+    return torch.einsum("tk,tnk->tn", x.double(), w.double()[experts])
+
+
+def by_triton(interpreters: ProcessPoolExecutor, inputs: Tensors) -> torch.Tensor:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    given = [str(x.dtype).removeprefix("torch.") for x in inputs]
+    arrays = [x.double().numpy() for x in inputs]
+    path = FOLDER / "triton_persistent_tma.py"
+    (c,), _ = interpreters.submit(interpreter.run, path, given, arrays).result()
+    return torch.from_numpy(c)
+
+
+def test_runs_are_drawn_of_any_length() -> None:
+    kernel = CATALOG.kernel("grouped_matmul")
+    assert kernel is not None
+    for sizes in (*kernel.spec.odd_sizes, {"tokens": 3, "experts": 40, "n": 1, "k": 1}):
+        offsets = random_inputs(kernel, sizes, Dtype.BFLOAT16)[-1].tolist()
+        assert offsets == sorted(offsets)
+        assert (offsets[0], offsets[-1], len(offsets)) == (0, sizes["tokens"], sizes["experts"] + 1)
+    _, _, offsets = random_inputs(kernel, {"tokens": 1000, "experts": 10, "n": 1, "k": 4}, Dtype.BFLOAT16)
+    lengths = offsets.diff()
+    assert 0 <= lengths.min() < 60
+    assert 140 < lengths.max() <= 250
+
+
+@pytest.mark.parametrize("offsets", OFFSETS, ids=str)
+@pytest.mark.parametrize("version", ["reference", "eager"])
+def test_every_row_meets_its_expert(version: str, offsets: tuple[int, ...]) -> None:
+    inputs = inputs_of(offsets)
+    found = load_module(FOLDER / f"{version}.py").run(*inputs)
+    assert relative_error((found,), (row_by_row(*inputs),)) < 1e-3
+
+
+@pytest.mark.parametrize("offsets", OFFSETS, ids=str)
+def test_triton_meets_every_expert(interpreters: ProcessPoolExecutor, offsets: tuple[int, ...]) -> None:
+    inputs = inputs_of(offsets)
+    assert relative_error((by_triton(interpreters, inputs),), (row_by_row(*inputs),)) < 1e-3
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"tokens": 301, "n": 257, "k": 65}, {"n": 1, "k": 1}, {"k": 0}, {"tokens": 0}], ids=str
+)
+def test_triton_takes_any_size(interpreters: ProcessPoolExecutor, sizes: dict[str, int]) -> None:
+    tokens = (SIZES | sizes)["tokens"]
+    inputs = inputs_of((0, min(7, tokens), *[tokens * 2 // 3] * 2, tokens, tokens), **sizes)
+    assert relative_error((by_triton(interpreters, inputs),), (row_by_row(*inputs),)) < 1e-3
+
+
+def test_triton_keeps_to_the_tokens(interpreters: ProcessPoolExecutor) -> None:
+    """Offsets that are wrong read and write nothing elsewhere: the runs before are right."""
+    inputs = inputs_of((-7, -5, 50, 100, 10**6, 300))
+    found = by_triton(interpreters, inputs)
+    right = row_by_row(inputs[0][:100], inputs[1], torch.tensor([0, 0, 50, 100, 100, 100]))
+    assert relative_error((found[:100],), (right,)) < 1e-3

@@ -1,0 +1,42 @@
+"""Labels of the fused linear layer and cross-entropy: -100 is ignored, and what is no column gives NaN."""
+
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
+from roofscope.tests.kernels import interpreter
+
+FOLDER = LIBRARY / "linear_cross_entropy"
+ROWS, VOCAB, HIDDEN = 5, 700, 40  # three tiles of columns, the last one cut
+
+
+def inputs_of(labels: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    x, w = (torch.randn(n, HIDDEN, generator=generator).half() for n in (ROWS, VOCAB))
+    return x, w, torch.tensor(labels)
+
+
+def by_triton(interpreters: ProcessPoolExecutor, *inputs: torch.Tensor) -> torch.Tensor:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    path, arrays = FOLDER / "triton_persistent_tma.py", [x.double().numpy() for x in inputs]
+    given = ["float16", "float16", "int64"]
+    (loss,), _ = interpreters.submit(interpreter.run, path, given, arrays).result()
+    return torch.from_numpy(loss)
+
+
+def test_an_ignored_row_costs_nothing(interpreters: ProcessPoolExecutor) -> None:
+    x, w, labels = inputs_of([-100, 0, 255, 256, 699])
+    expected = cross_entropy(x.double() @ w.double().T, labels, reduction="none")
+    assert expected[0] == 0
+    torch.testing.assert_close(load_module(FOLDER / "reference.py").run(x, w, labels), expected)
+    torch.testing.assert_close(by_triton(interpreters, x, w, labels), expected, rtol=2e-3, atol=0)
+
+
+def test_triton_makes_nan_of_a_label_that_is_no_column(interpreters: ProcessPoolExecutor) -> None:
+    """The last tile has columns beyond the last class: none of them is a logit."""
+    found = by_triton(interpreters, *inputs_of([700, -1, 767, 3, 10**12]))
+    assert found.isnan().tolist() == [True, True, True, False, True]
