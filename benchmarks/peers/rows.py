@@ -113,7 +113,7 @@ PRODUCTS = (
     *(Row("E2", kernel, BF16, goals=BEST) for kernel in ("matmul_relu", "matmul_bias_gelu")),
     Row("E1", "matmul_fp8_blocks", BF16, goals=BEST),
     Row("E1", "matmul_fp8_blocks", BF16, {"m": 4096, "n": 7168, "k": 16384}, BEST),
-    Row("E2", "linear_cross_entropy", BF16, {}, BEST, False),
+    Row("E2", "linear_cross_entropy", BF16, {}, BEST),
     # Eager is CUTLASS's.
     Row("E3", "grouped_matmul", BF16, goals=BEST),
     Row("E3", "grouped_matmul", BF16, {"experts": 8, "n": 4096, "k": 4096}, BEST),
@@ -140,7 +140,7 @@ ATTENTION = (
 GROUPED_QUERIES = (Row("F1", "attention_causal_gqa", BF16, goals=BEST),)
 # Eager and torch.compile gather the pages first, which nobody who decodes does. A cache of 537 MB each.
 DECODING = tuple(
-    Row("F3", "paged_decode", BF16, sizes, of(0.95, Mix.READ), False)
+    Row("F3", "paged_decode", BF16, sizes, of(0.95, Mix.READ))
     for sizes in ({}, {"batch": 64, "group": 4, "pages": 32, "page": 64})
 )
 ROWS = (*POINTWISE, *REDUCTIONS, *NORMS, *QUANTISED, *PRODUCTS, *ATTENTION, *GROUPED_QUERIES, *DECODING)

@@ -30,13 +30,24 @@ def gradients(*inputs: Tensor, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
     return dq, dk, dv
 
 
+def decode(q: Tensor, k: Tensor, v: Tensor, table: Tensor, lengths: Tensor) -> Tensor:
+    """One query a sequence, (batch, heads, dim), on pages of a pool: kernels/paged_decode. Raises Refusal."""
+    _require(q)
+    o = torch.empty_like(q)
+    if q.numel():
+        _flash_attn_fwd(
+            q[:, None], k, v, page_table=table, seqused_k=lengths, num_splits=0, out=o[:, None]
+        )  # 0: it chooses
+    return o
+
+
 def _turned(x: Tensor) -> Tensor:
     return x.transpose(1, 2)
 
 
 def _require(q: Tensor) -> None:
     """What Hopper and Blackwell take alike; more, up to 256, is left to others."""
-    dim = q.shape[3]
+    dim = q.shape[-1]
     if dim % 8 or dim > 128:
         raise Refusal(f"FlashAttention-4 takes heads of up to 128 elements, a multiple of 8, not {dim}.")
     if q.is_cuda and torch.cuda.get_device_capability(q.device)[0] < 9:

@@ -66,6 +66,6 @@ def _require(
     causal: bool,
 ) -> None:
     """The operators themselves check little of what they are given."""
-    if not takes(cuda.SDPAParams(q, k, v, None, 0.0, causal, False)):
+    if not takes(cuda.SDPAParams(q, k, v, None, 0.0, causal, q.shape[1] != k.shape[1])):
         sizes = " x ".join(map(str, q.shape))
         raise Refusal(f"{name} in torch {torch.__version__} takes no {sizes} of {q.dtype} on this GPU.")

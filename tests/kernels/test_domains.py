@@ -31,7 +31,10 @@ LIMITS = (
     *(2**24 - 128, 2**25 - 128, 2**30, 2**31 - 2**20, 2**31 - 2**12, 65535 * 32768, 2**31),
 )
 CUTE = ("cutlass", "flash_attn", "flash_attn.cute", "flash_attn.cute.interface")
-QUACK = ("", ".compile_utils", ".cross_entropy", ".cute_dsl_utils", ".rmsnorm", ".rotary", ".softmax")
+QUACK = (
+    *("", ".compile_utils", ".cross_entropy", ".cute_dsl_utils", ".rmsnorm", ".rotary", ".softmax"),
+    *(".gemm_interface", ".epilogue", ".epilogue.library"),
+)
 LIGER = ("softmax", "rms_norm", "layer_norm", "fused_add_rms_norm", "swiglu", "cross_entropy", "utils")
 
 
