@@ -17,7 +17,7 @@
 // Of two inputs, x and residual, join(pack, pack) and join_edge(at) give what the rest is done with, and store it in h.
 #pragma once
 
-#include "shared/rows.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int READ = 4;            // packs that a thread adds at once
 constexpr int LINE_PACKS = 8;      // of 128 bytes: parts begin on whole lines where the rows do
@@ -58,18 +58,6 @@ struct RowPart {
 
 // ---- Packs at any alignment ----------------------------------------------------------------------
 
-// The 16 bytes that begin `past` bytes after those of `low`; `high` follows them.
-__device__ __forceinline__ Bits shifted(const Bits& low, const Bits& high, unsigned past) {
-    unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-    for (int i = 0; i < 6; ++i) words[i] = past & 8 ? words[i + 2] : words[i];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) words[i] = past & 4 ? words[i + 1] : words[i];
-    const unsigned bits = past % 4 * 8;
-    return {__funnelshift_r(words[0], words[1], bits), __funnelshift_r(words[1], words[2], bits),
-            __funnelshift_r(words[2], words[3], bits), __funnelshift_r(words[3], words[4], bits)};
-}
-
 __device__ __forceinline__ Bits load_elements(const SCALAR* address) {
     Pack pack;
 #pragma unroll
@@ -100,7 +88,7 @@ struct ColumnVector {
         const unsigned past = static_cast<unsigned>(reinterpret_cast<unsigned long long>(address) & 15);
         const SCALAR* below = address - past / sizeof(SCALAR);
         if (below < start || below + 2 * PACK > start + cols) return load_elements(address);
-        return shifted(load_bits(below), load_bits(below + PACK), past);
+        return bytes_from(load_bits(below), load_bits(below + PACK), past);
     }
     __device__ __forceinline__ float element(long long column) const { return to_float(start[column]); }
 };
