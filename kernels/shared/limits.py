@@ -4,12 +4,22 @@ Rows are found by 64 bits everywhere. Columns, within a row, go by 32 bits where
 instructions from every size that is in use.
 """
 
+import torch
+
 from roofscope import Refusal
 
 MOST_BLOCKS = 2**31 - 1  # of a grid along x
 MOST_BLOCKS_ALONG_Y = 65535
 MOST_COLUMNS = 2**31 - 2**20  # with room for a tile that begins at the last one
 MOST_IN_TILE = 2**20  # elements of a tensor in Triton
+_HOPPER_SHARED_BYTES = 227 * 1024
+
+
+def shared_limit(device: torch.device) -> int:
+    """Bytes of shared memory that a block may ask for; Hopper's where there is no device."""
+    if device.type != "cuda":
+        return _HOPPER_SHARED_BYTES
+    return torch.cuda.get_device_properties(device).shared_memory_per_block_optin
 
 
 def require_32_bit_sizes(key: str, rows: int, cols: int) -> None:

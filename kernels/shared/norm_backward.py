@@ -5,13 +5,13 @@ from typing import NamedTuple
 import torch
 
 from roofscope import Refusal
+from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 
 WARP = 32
 THREADS = 256  # of a block of short rows
 MOST_THREADS = 512  # as in norm_backward.cuh
 MOST_SHARED_BYTES = 128 * 1024  # that a block here takes; some architectures have 100 KB for one
-HOPPER_SHARED_BYTES = 227 * 1024
 
 
 class Choice(NamedTuple):
@@ -51,10 +51,3 @@ def choose(key: str, cols: int, bytes_of_column: int, *tensors: torch.Tensor) ->
         if packed and row_packs <= packs * MOST_THREADS and shared_bytes <= most_shared:
             return Choice(name, MOST_THREADS, MOST_THREADS, 1, shared_bytes)
     raise Refusal(f"{key} keeps sums of a whole row on chip; {cols} columns do not fit.")
-
-
-def shared_limit(device: torch.device) -> int:
-    """Bytes of shared memory that a block may ask for; Hopper's where there is no device."""
-    if device.type != "cuda":
-        return HOPPER_SHARED_BYTES
-    return torch.cuda.get_device_properties(device).shared_memory_per_block_optin

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from roofscope import CudaProgram, Refusal
-from roofscope.kernels.shared.norm_backward import shared_limit
+from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 
 HOPPER = (9, 0)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 
 from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.limits import shared_limit
 
 _PACK_BYTES = 16
 _WARP = 32
@@ -26,7 +27,8 @@ _FEW_ROWS = 4  # of a multiprocessor
 _MEETING_US = 0.7  # that the blocks of a cluster take to start together and to meet
 _BYTES_PER_US = 36 << 10  # of a part, that a block reads and writes while there is bandwidth to spare
 _LEAST_PART_BYTES = 4 << 10  # of the grid; a shorter part is not worth another block
-_MOST_ROW_BYTES = 3 << 20  # of all inputs: 192 KB a block
+_BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
+_MOST_PART_BYTES = 192 << 10  # of all inputs, in a block; less where a block has less
 _BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
 _LONG_PART_BYTES = 128 << 10  # longer rows have more parts than that, so that the last ones wait for few
 _SPLIT_THREADS = 256
@@ -46,15 +48,21 @@ def packs_of_part(packs: int, parts: int) -> int:
 
 
 def cluster_shape(
-    rows: int, row_bytes: int, inputs: int, multiprocessors: int, most: int = _MOST_CLUSTER
+    rows: int,
+    row_bytes: int,
+    inputs: int,
+    multiprocessors: int,
+    most: int = _MOST_CLUSTER,
+    shared_bytes: int = _MOST_PART_BYTES,
 ) -> ClusterShape:
-    """For rows of ``row_bytes`` in each of the inputs."""
+    """For rows of ``row_bytes`` in each of the inputs, where a block may ask for ``shared_bytes``."""
     kept = row_bytes * inputs
+    few_rows_part = min(_FEW_ROWS_PART_BYTES, shared_bytes)
     if rows < multiprocessors:
-        blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most)
+        blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most, few_rows_part)
     else:
         few = rows < _FEW_ROWS * multiprocessors
-        part_bytes = _FEW_ROWS_PART_BYTES if few else _PART_BYTES
+        part_bytes = few_rows_part if few else _PART_BYTES
         blocks = min(1 << (-(-kept // part_bytes) - 1).bit_length(), most)
     packs = packs_of_part(row_bytes // _PACK_BYTES, blocks) * inputs
     each, most_threads = _packs_and_threads(rows, blocks, multiprocessors)
@@ -62,10 +70,10 @@ def cluster_shape(
     return ClusterShape(blocks, min(max(threads, 64 * min(blocks, 2)), most_threads), packs * _PACK_BYTES)
 
 
-def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int) -> int:
+def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, part_bytes: int) -> int:
     """As take a row the shortest time, of up to two blocks a multiprocessor where these hold it."""
     choices = [1 << power for power in range(most.bit_length())]
-    holding = [blocks for blocks in choices if kept <= blocks * _FEW_ROWS_PART_BYTES] or [most]
+    holding = [blocks for blocks in choices if kept <= blocks * part_bytes] or [most]
     allowed = [blocks for blocks in holding if blocks * rows <= 2 * multiprocessors] or holding[:1]
     return min(allowed, key=lambda blocks: (blocks > 1) * _MEETING_US + kept / blocks / _BYTES_PER_US)
 
@@ -87,12 +95,15 @@ def launch_clusters(
     The arguments are the tensors, then ``cols``.
     """
     rows, cols = x.shape
-    if cols * x.element_size() * inputs > _MOST_ROW_BYTES:
+    most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
+    # A device that gives a block less, or a cluster fewer blocks, refuses the longest of these at the launch.
+    if cols * x.element_size() * inputs > _MOST_CLUSTER * _MOST_PART_BYTES:
         raise Refusal(f"{name} keeps a row in the shared memory of a cluster; {cols} columns do not fit.")
     if x.numel() == 0:
         return
-    most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
-    shape = cluster_shape(rows, cols * x.element_size(), inputs, program.multiprocessor_count, most)
+    row_bytes = cols * x.element_size()
+    shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
+    shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)
     program.launch(
         name,
         rows * shape.blocks,

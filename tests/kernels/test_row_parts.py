@@ -47,6 +47,16 @@ def test_the_blocks_of_a_cluster_hold_a_row(rows: int, row_bytes: int) -> None:
 
 
 @pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
+def test_a_device_whose_blocks_have_less_memory_gets_more_of_them(rows: int, row_bytes: int) -> None:
+    """As far as its clusters go: 99 KB and 8 blocks on a GeForce of compute capability 12.0."""
+    shared_bytes = 97 << 10
+    shape = row_parts.cluster_shape(rows, row_bytes, 1, 170, 8, shared_bytes)
+    if row_bytes <= 8 * shared_bytes:
+        assert shape.shared_bytes <= shared_bytes + (2 << 10)
+    assert shape.blocks <= 8
+
+
+@pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
 def test_the_parts_of_the_grid_are_worth_a_block(rows: int, row_bytes: int) -> None:
     parts = row_parts.parts_of_grid(rows, row_bytes, MULTIPROCESSORS)
     assert 1 <= parts <= max(row_bytes // 4096, 1)
