@@ -1,8 +1,7 @@
 // A block of attention's gradients on Hopper (sm_90a): its shared memory, and those of its warps that do not multiply.
 //
 // A thread takes tiles of 128 keys from a counter, and has TMA copy them and the steps of queries. A warp has the parts
-// of dq added to their sums in memory. Where one of the threads that multiply started these adds, that cost 1 to 4 % at
-// 8192 keys on an H100.
+// of dq added to their sums in memory. The threads that multiply would lose time to starting these adds.
 #pragma once
 
 #include "shared/attention_backward_ends.cuh"
