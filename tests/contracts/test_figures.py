@@ -8,7 +8,9 @@ import pytest
 from roofscope.tests.contracts.test_words import PROSE, ROOT
 
 # A time, a rate, or how many per cent faster or slower.
-FIGURE = re.compile(r"\d ?(us|µs|ms|[GT]B/s|TFLOP/s)\b|\d ?% (less|more|faster|slower|off|of the time|at|on)\b")
+FIGURE = re.compile(
+    r"\d ?(us|µs|ms|[GT]B/s|TFLOP/s)\b|\d ?% (less|more|faster|slower|off|of the time|at|on)\b"
+)
 KERNELS = ROOT / "kernels"
 
 
