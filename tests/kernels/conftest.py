@@ -1,12 +1,19 @@
-"""Processes that interpret Triton, shared by all tests of the kernels."""
+"""What tests of the kernels share: processes that interpret Triton, and calls of a version by either way."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
+import torch
 
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.kernels import interpreter
+
+Tensors = tuple[torch.Tensor, ...]
+Call = Callable[..., Tensors]
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +22,25 @@ def interpreters() -> Iterator[ProcessPoolExecutor]:
     shared_by = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     with interpreter.start(max((os.cpu_count() or 1) // shared_by, 1)) as pool:
         yield pool
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest, provider: str) -> Call:
+    """Calls a kernel's eager version, or its Triton version in the interpreting process.
+
+    The module's TRITON says which file that is, by kernel.
+    """
+    if provider == "triton":
+        pytest.importorskip("triton", reason="Triton is not installed here")
+        pool = request.getfixturevalue("interpreters")
+
+    def run(kernel: str, *inputs: torch.Tensor) -> Tensors:
+        if provider == "eager":
+            return as_tuple(load_module(LIBRARY / kernel / "eager.py").run(*inputs))
+        names = [str(x.dtype).removeprefix("torch.") for x in inputs]
+        arrays = [x.double().numpy() for x in inputs]
+        path = LIBRARY / kernel / f"{request.module.TRITON[kernel]}.py"
+        outputs, dtypes = pool.submit(interpreter.run, path, names, arrays).result()
+        return tuple(torch.from_numpy(x).to(getattr(torch, d)) for x, d in zip(outputs, dtypes, strict=True))
+
+    return run

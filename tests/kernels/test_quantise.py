@@ -10,8 +10,6 @@ import torch
 
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
-from roofscope.profiling.worker.inputs import as_tuple
-from roofscope.tests.kernels import interpreter
 
 Tensors = tuple[torch.Tensor, ...]
 Call = Callable[..., Tensors]
@@ -30,25 +28,6 @@ TRITON = {
 
 each_provider = pytest.mark.parametrize("provider", ["eager", "triton"])
 each_dtype = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-
-
-@pytest.fixture
-def run(request: pytest.FixtureRequest, provider: str) -> Call:
-    """Calls a kernel's eager version, or its Triton version in the interpreting process."""
-    if provider == "triton":
-        pytest.importorskip("triton", reason="Triton is not installed here")
-        pool = request.getfixturevalue("interpreters")
-
-    def run(kernel: str, *inputs: torch.Tensor) -> Tensors:
-        if provider == "eager":
-            return as_tuple(load_module(LIBRARY / kernel / "eager.py").run(*inputs))
-        names = [str(x.dtype).removeprefix("torch.") for x in inputs]
-        arrays = [x.double().numpy() for x in inputs]
-        path = LIBRARY / kernel / f"{TRITON[kernel]}.py"
-        outputs, dtypes = pool.submit(interpreter.run, path, names, arrays).result()
-        return tuple(torch.from_numpy(x).to(getattr(torch, d)) for x, d in zip(outputs, dtypes, strict=True))
-
-    return run
 
 
 def normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
