@@ -74,8 +74,7 @@ def _measured(implementation: Implementation, job: Job) -> list[Implementation]:
 
 
 def _key(job: Job) -> tuple[object, ...]:
-    workload = job.workload
-    return workload.kernel, workload.dtype, tuple(sorted(workload.sizes.items())), workload.fill, job.regime
+    return job.workload.key, job.regime
 
 
 def _work(spec: KernelSpec, workload: Workload) -> Work | str:

@@ -247,6 +247,11 @@ class Workload(Struct, frozen=True):
     fill: Distribution = Distribution.UNIFORM
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """The same for equal workloads, and hashable; in whatever order a file has the sizes."""
+        return self.kernel, self.dtype, tuple(sorted(self.sizes.items())), self.fill
+
+    @property
     def size_label(self) -> str:
         """Such as ``rows=4096, cols=1024``, and the fill where it is not the usual one."""
         return f"{size_text(self.sizes)}{self.fill_label}"

@@ -51,7 +51,7 @@ def retry_jobs(
         if kernel is None or found is None:
             raise CannotRetry(f"{point.implementation.key} is no longer among the kernels.")
         old = point.job
-        key = (device.id, old.workload.label, old.quality, old.regime)
+        key = (device.id, old.workload.key, old.quality, old.regime)
         job = jobs.get(key) or msgspec.structs.replace(
             old,
             id=f"job-{first + len(jobs)}",
