@@ -101,22 +101,7 @@ __device__ __forceinline__ void multiply_runs(
             return;
         }
         float sum[BLOCK_N / 2] = {};
-        int before = 0;
-        for (int step = 0; step < steps; ++step) {
-            unsigned long long tile_a, tile_b;
-            ring.wait(warpgroup, tile_a, tile_b);
-            begin_products();
-#pragma unroll
-            for (int part = 0; part < 4; ++part) multiply_add(sum, tile_a + part * 2, tile_b + part * 2);
-            commit_products();
-            wait_for_products<1>();
-            if (step > 0) ring.release(before);
-            before = ring.stage;
-            ring.advance();
-        }
-        wait_for_products<0>();
-        settle(sum);
-        if (steps > 0) ring.release(before);
+        ring.add_products(sum, steps, warpgroup);
         unsigned char* const boxes = ring.boxes_of(warpgroup);
         if (left >= 64) store_tile(sum, to, boxes, stored, row, at.column, [](float2 sums, int) { return sums; });
         else store_rows(sum, c, pitch, boxes, stored, row, at.column, left, warpgroup);

@@ -47,22 +47,7 @@ __device__ __forceinline__ void statistics_of_tiles(
     const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
                              unsigned&, int warpgroup) {
         float logits[BLOCK_N / 2] = {};
-        int before = 0;
-        for (int step = 0; step < steps; ++step) {
-            unsigned long long of_x, of_w;
-            ring.wait(warpgroup, of_x, of_w);
-            begin_products();
-#pragma unroll
-            for (int part = 0; part < 4; ++part) multiply_add(logits, of_x + part * 2, of_w + part * 2);
-            commit_products();
-            wait_for_products<1>();
-            if (step > 0) ring.release(before);
-            before = ring.stage;
-            ring.advance();
-        }
-        wait_for_products<0>();
-        settle(logits);
-        ring.release(before);
+        ring.add_products(logits, steps, warpgroup);
 
         const int lane = threadIdx.x % WARP, left = static_cast<int>(min(vocab - at.in_b, 1ll * BLOCK_N));
         const auto column_of = [&](int i) { return i / 4 * 8 + lane % 4 * 2 + i % 2; };

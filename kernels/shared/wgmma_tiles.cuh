@@ -70,6 +70,26 @@ struct Ring {
     __device__ __forceinline__ void release(int stage) const {
         if (threadIdx.x % WARPGROUP < CLUSTER) arrive_at(empty + stage, threadIdx.x % WARPGROUP);
     }
+
+    // By a warpgroup: `sum` += its rows of A times B over `steps` steps, each taken and released.
+    __device__ __forceinline__ void add_products(float (&sum)[BLOCK_N / 2], int steps, int warpgroup) {
+        int before = 0;
+        for (int step = 0; step < steps; ++step) {
+            unsigned long long tile_a, tile_b;
+            wait(warpgroup, tile_a, tile_b);
+            begin_products();
+#pragma unroll
+            for (int part = 0; part < 4; ++part) multiply_add(sum, tile_a + part * 2, tile_b + part * 2);
+            commit_products();
+            wait_for_products<1>();
+            if (step > 0) release(before);
+            before = stage;
+            advance();
+        }
+        wait_for_products<0>();
+        settle(sum);
+        if (steps > 0) release(before);
+    }
 };
 
 // All tiles of a matrix, in groups of about 2048 rows.
