@@ -108,7 +108,7 @@ __device__ __forceinline__ float2 sum_over_group(float2 mine, int warps, int tur
     mine = {warp_sum(mine.x), warp_sum(mine.y)};
     if (warps == 1) return mine;
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(warps * WARP) : "memory");
+    meet_row_group(group, warps);
     float2 other = {0.0f, 0.0f};
     if (lane < warps) other = partial[turn % 2][group * warps + lane];
     return {warp_sum(other.x), warp_sum(other.y)};

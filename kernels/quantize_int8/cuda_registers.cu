@@ -125,7 +125,7 @@ BLOCK_KERNEL(32)
         const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long cols, \
         long long length) {                                                                                  \
         tell_cluster();                                                                                      \
-        const long long row = blockIdx.x / CLUSTER, start = cluster_rank() * length;                         \
+        const long long row = blockIdx.x / CLUSTER, start = rank_in_cluster() * length;                         \
         const long long left = max(cols - start, 0ll), at = row * cols + start;                              \
         quantize_row<2 * WARP, 32 / PACK, CLUSTER>(                                                          \
             x + at, q + at, start ? nullptr : scale + row, min(left, length), threadIdx.x, blockDim.x);      \

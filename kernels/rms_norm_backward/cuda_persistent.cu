@@ -95,7 +95,7 @@ __device__ __forceinline__ float sum_over_group(float mine, int warps, int turn)
     mine = warp_sum(mine);
     if (warps == 1) return mine;
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(warps * WARP) : "memory");
+    meet_row_group(group, warps);
     return warp_sum(lane < warps ? partial[turn % 2][group * warps + lane] : 0.0f);
 }
 
