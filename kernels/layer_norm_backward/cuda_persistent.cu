@@ -8,7 +8,9 @@
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
 //   Sums are stored by fours, since each instruction an element counts here.
-// Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
+// Idea: cuda_naive reads dy and x once for the sums over rows and twice for dx, because no block has all rows. A block
+//   that stays has many, and keeps what it adds up: the persistent grid and two-stage column sum of Triton's layer norm
+//   tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
