@@ -5,7 +5,7 @@
 //   counts of their own. At the end thread b of a block adds its count b to that of the others.
 // Lesson: what blocks share is touched once a block and not once a key. But the threads of a block still meet at 256
 //   addresses: lanes of a warp with keys of one value, or of one bank, go one after the other.
-// Idea: private histograms, as in the CUDA samples.
+// Idea: cuda_naive's additions where they are near, and few of them far: private histograms, as in the CUDA samples.
 #include "shared/common.cuh"
 
 constexpr int BINS = 256;  // and threads of a block, as in cuda_shared.py
