@@ -5,7 +5,7 @@
 //   way. A block has 256 x 32 counts: lane l adds to column l, which lies in bank l. So the lanes of a warp never meet,
 //   neither at an address nor in a bank, whatever the keys are. At the end a warp adds up each row, and the block adds
 //   its sums to those of the others.
-// Idea: in cuda_shared lanes meet wherever their keys are alike. So each lane of a warp has counts of its own:
+// Idea: in cuda_shared lanes meet wherever their keys are of one bank. So each lane of a warp has counts of its own:
 //   histograms replicated by lane and interleaved by bank: Gomez-Luna et al., "An optimized approach to histogram
 //   computation on GPU", Machine Vision and Applications 24 (2013).
 #include "shared/common.cuh"

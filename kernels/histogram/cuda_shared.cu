@@ -3,8 +3,9 @@
 // Formula: count[b] = the number of i with key[i] = b. n FLOP, 4n bytes.
 // Mapping: as many blocks of 256 threads as run at once go along the keys, a key a thread at a time, and add to 256
 //   counts of their own. At the end thread b of a block adds its count b to that of the others.
-// Lesson: what blocks share is touched once a block and not once a key. But the threads of a block still meet at 256
-//   addresses: lanes of a warp with keys of one value, or of one bank, go one after the other.
+// Lesson: what blocks share is touched once a block and not once a key. In shared memory lanes of one key are counted
+//   together (ATOMS.POPC.INC), but those of different keys in one of the 32 banks go one after the other, and a thread
+//   has 4 bytes under way.
 // Idea: cuda_naive's additions where they are near, and few of them far: private histograms, as in the CUDA samples.
 #include "shared/common.cuh"
 
