@@ -2,10 +2,9 @@
 //
 // Formula: with h = (x - mean_r) rstd_r and g = dy w: dx = rstd_r (g - mean_c g - h mean_c(g h)), dw[c] = sum_r
 //   dy h, db[c] = sum_r dy. 12 rows cols FLOP, (3 rows cols + 3 cols) s + 8 rows bytes.
-// Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room
-//   for; the blocks stay, and layer_norm_backward_columns adds their sums over rows up, always in the same order.
-// Idea: a row of cuda_persistent takes a warp at least, most of whose lanes a short one leaves idle: the row groups of
-//   lanes of softmax/cuda_registers, and the persistent grid of cuda_persistent.
+// Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for; the
+//   blocks stay, and layer_norm_backward_columns adds their sums over rows up, always in the same order.
+// Idea: the row groups of lanes of softmax/cuda_registers, and the persistent grid of cuda_persistent.
 #include "shared/norm_lanes.cuh"
 #include "shared/overlap.cuh"
 

@@ -30,7 +30,7 @@ __device__ __forceinline__ void arrive_and_expect(Barrier* barrier, int bytes) {
 }
 
 // Arrives at the same barrier of block number `block` of the cluster. Only reads by wgmma come before: with ".release"
-// at the cluster's scope, which orders writes too, each arrival costs a fence of half a microsecond.
+// at the cluster's scope, which orders writes too, each arrival costs a fence.
 __device__ __forceinline__ void arrive_at(Barrier* barrier, unsigned block) {
     asm volatile("{\n"
                  ".reg .b32 remote;\n"

@@ -7,10 +7,11 @@
 //   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
 //   multiples of 16 bytes, tiles of single elements do it. A matrix of few rows or columns has tiles as long as it is
 //   thin, of which one side is a run.
-// Idea: cuda_tiles moves 2 or 4 bytes an access. A vector load gives a thread elements of one row, a vector store wants
-//   elements of one column: a square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
-//   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the other find
-//   them in different banks.
+// Idea: the tiles of cuda_tiles, by wider accesses. A vector load gives a thread elements of one row, a vector store
+//   wants elements of one column: a
+//   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
+//   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
+//   other find them in different banks.
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
