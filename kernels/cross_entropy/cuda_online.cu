@@ -1,4 +1,5 @@
-// Cross-entropy in one pass: each thread keeps a maximum and a sum of its own, which meet at the row's end.
+// Cross-entropy in one pass where cuda_naive takes two: each thread keeps a maximum and a sum of its own, which meet at
+// the row's end.
 //
 // Formula: loss[r] = log(sum_c exp(x[r, c] - m_r)) + m_r - x[r, label[r]], m_r the row's maximum, exp(t) =
 //   2^(t log2 e). The sum so far is scaled by exp(m - m') when the maximum rises from m to m'. 4 rows cols
@@ -6,9 +7,9 @@
 // Mapping: a block owns a row, or a piece of one where there are few rows. A thread takes every so-manyth
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
 //   leave maximum and sum, which a second kernel joins, in the same order at every call.
-// Idea: cuda_naive has to know the maximum before it adds. A sum that is scaled when the maximum rises needs one pass:
-//   Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the bandwidth of an H200
-//   a 16-bit element that is only read has 14 issue slots and 1.8 of the special functions: one power each.
+// Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
+//   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
+//   functions: one power each.
 #include "cross_entropy/labels.cuh"
 
 constexpr int UNROLL = 2;

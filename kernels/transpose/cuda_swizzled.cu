@@ -1,4 +1,5 @@
-// Transpose with 16 bytes an access on every side: tiles in shared memory, squares in registers.
+// Transpose with 16 bytes an access on every side, where cuda_tiles has 2 or 4: tiles in shared memory, squares in
+// registers.
 //
 // Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
 // Mapping: a block owns a tile of 64 x 64 or 128 x 128 elements, 256 bytes a row. A thread brings PACK packs
@@ -7,8 +8,7 @@
 //   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
 //   multiples of 16 bytes, tiles of single elements do it. A matrix of few rows or columns has tiles as long as it is
 //   thin, of which one side is a run.
-// Idea: the tiles of cuda_tiles, by wider accesses. A vector load gives a thread elements of one row, a vector store
-//   wants elements of one column: a
+// Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
 //   other find them in different banks.
