@@ -19,6 +19,10 @@
 #include "shared/overlap.cuh"
 #include "shared/wgmma_attention.cuh"
 
+#ifndef SKIP_IDLE
+#define SKIP_IDLE 1
+#endif
+
 // The sequences, longest first, and the counter at 0. A thread a sequence counts those that come before its own.
 extern "C" __global__ void __launch_bounds__(256) sort(
     const int* __restrict__ offsets, int4* __restrict__ sorted, int* __restrict__ counter, long long batch,
@@ -63,7 +67,9 @@ __device__ __forceinline__ void attend(
     }
     __syncthreads();
 
-    const int warpgroup = threadIdx.x / WARPGROUP;
+    // By a shuffle, so that the compiler sees that a whole warp goes the same way.
+    const int warp = __shfl_sync(WHOLE_WARP, threadIdx.x / WARP, 0);
+    const int warpgroup = warp / 4;
     int stage = 0;
     unsigned phase = 0;
     const auto next_stage = [&] {
@@ -73,6 +79,7 @@ __device__ __forceinline__ void attend(
     if (warpgroup == CONSUMERS<DIM>) {
         give_registers<DIM == 64 ? 32 : 24>();
         if (threadIdx.x % WARPGROUP >= WARP) return;
+        if (threadIdx.x % WARP == 0) prefetch_map(q), prefetch_map(k), prefetch_map(v);
         wait_for_previous();
         const int lane = threadIdx.x % WARP;
         PackedTiles tiles(sorted, batch, heads, sharing);
@@ -138,6 +145,21 @@ __device__ __forceinline__ void attend(
     const auto release = [&](Barrier* empty) {
         if (threadIdx.x % WARPGROUP == 0) arrive(empty);
     };
+    // A warpgroup none of whose queries are in the sequence. One warp waits for all four, which meet before and after:
+    // nothing else here keeps a warp from falling two phases behind, or ahead, where it would mistake one for another.
+    const auto pass_over = [&](int steps) {
+        const bool waits = warp % 4 == 0;
+        meet_warpgroup(warpgroup);
+        release(queries_empty);
+        for (; steps > 0; --steps, next_stage()) {
+            if (!waits) continue;
+            wait_for(keys_full + stage, phase);
+            release(keys_empty + stage);
+            wait_for(values_full + stage, phase);
+            release(values_empty + stage);
+        }
+        meet_warpgroup(warpgroup);
+    };
     // Every warpgroup does it for itself, and waits for none: the other one writes the same zeros.
     const auto clear_values_from = [&](int first_row) {
 #pragma unroll
@@ -157,6 +179,12 @@ __device__ __forceinline__ void attend(
         if (tile.length == 0) return;
         const int last = tile.last_step<QUERIES, KEYS>();
         const int row = tile.first_query + threadIdx.x / WARP * 16 + lane / 4;  // and 8 more
+#if SKIP_IDLE
+        if (tile.first_query + warpgroup * 64 >= tile.length) {
+            pass_over(last + 1);
+            continue;
+        }
+#endif
         Softmax softmax(LOG2_E * ROOT<DIM>);
         wait_for(keys_full + stage, phase);
         begin_products();

@@ -150,9 +150,9 @@ def _attend(
     heads,
     kv_heads,
     scale,
+    halvings,
+    searches,
     BATCH: gl.constexpr,
-    HALVINGS: gl.constexpr,
-    SEARCHES: gl.constexpr,
     DIM: gl.constexpr,
     BLOCK_Q: gl.constexpr,
     BLOCK_K: gl.constexpr,
@@ -168,7 +168,7 @@ def _attend(
         return
     # The least block number that no more than `rank` blocks exceed.
     low, block = 0, gl.max(blocks, axis=0) - 1
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         middle = (low + block) // 2
         above = gl.sum(gl.maximum(blocks - 1 - middle, 0), axis=0)
         enough = above <= rank
@@ -178,7 +178,7 @@ def _attend(
     # Of the sequences with such a block the one that has `place` of them before it.
     has_one = (blocks > block).to(gl.int32)
     below, sequence = 0, batch - 1
-    for _ in range(SEARCHES):
+    for _ in range(searches):
         middle = (below + sequence) // 2
         enough = gl.sum(gl.where(number <= middle, has_one, 0), axis=0) > place
         sequence = gl.where(enough, middle, sequence)
@@ -241,8 +241,8 @@ def run(q: Tensor, k: Tensor, v: Tensor, bound: Tensor, offsets: Tensor) -> Tens
     most = tokens // BLOCK_Q + min(batch, tokens)
     _attend[(most * heads,)](
         q, k, v, o, offsets, batch, most, heads, k.shape[1], scale_of(dim),
-        BATCH=triton.next_power_of_2(batch), HALVINGS=triton.cdiv(bound.shape[0], BLOCK_Q).bit_length() + 1,
-        SEARCHES=batch.bit_length() + 1,
-        DIM=dim, BLOCK_Q=BLOCK_Q, BLOCK_K=BLOCK_K, STAGES=STAGES, num_warps=4,
+        triton.cdiv(bound.shape[0], BLOCK_Q).bit_length() + 1, batch.bit_length() + 1,
+        BATCH=triton.next_power_of_2(batch), DIM=dim, BLOCK_Q=BLOCK_Q, BLOCK_K=BLOCK_K, STAGES=STAGES,
+        num_warps=4,
     )  # fmt: skip
     return o

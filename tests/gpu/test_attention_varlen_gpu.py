@@ -34,7 +34,7 @@ Call = Callable[..., torch.Tensor]
 def version(stem: str) -> Call:
     kernel = CATALOG.kernel("attention_varlen")
     assert kernel is not None
-    if stem == "cuda_wgmma" and torch.cuda.get_device_capability() != (9, 0):
+    if stem in ("cuda_wgmma", "triton_gluon") and torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("needs wgmma")
     module = load_module(kernel.folder / f"{stem}.py")
     if not stem.startswith("cuda"):
@@ -57,7 +57,16 @@ def inputs_of(lengths: tuple[int, ...], kv_heads: int, group: int, dim: int) -> 
 
 @pytest.mark.parametrize("dim", [64, 128])
 @pytest.mark.parametrize(
-    "stem", ["eager", "eager_loop", "cuda_naive", "cuda_wgmma", "triton_flash", "triton_longest_first"]
+    "stem",
+    [
+        "eager",
+        "eager_loop",
+        "cuda_naive",
+        "cuda_wgmma",
+        "triton_flash",
+        "triton_longest_first",
+        "triton_gluon",
+    ],
 )
 def test_lengths_of_all_kinds(stem: str, dim: int) -> None:
     kernel, run = CATALOG.kernel("attention_varlen"), version(stem)
@@ -69,7 +78,9 @@ def test_lengths_of_all_kinds(stem: str, dim: int) -> None:
 
 
 @pytest.mark.parametrize("dim", [64, 128])
-@pytest.mark.parametrize("stem", ["cuda_naive", "cuda_wgmma", "triton_flash", "triton_longest_first"])
+@pytest.mark.parametrize(
+    "stem", ["cuda_naive", "cuda_wgmma", "triton_flash", "triton_longest_first", "triton_gluon"]
+)
 def test_nan_stays_in_its_sequence(stem: str, dim: int) -> None:
     """Also where a tile of keys and values has rows of the next sequence."""
     run = version(stem)
