@@ -7,6 +7,9 @@
 #ifndef GROUP_BYTES
 #define GROUP_BYTES (32 << 20)
 #endif
+#ifndef TAIL_RULE
+#define TAIL_RULE 0
+#endif
 
 // QUERIES of a sequence from `first_query` on, of one head; the sequence's rows begin at `begin`.
 struct PackedTile {
@@ -80,8 +83,16 @@ struct PackedTiles {
     __device__ __forceinline__ PackedTile tile(int number) const {
         const int4 found = sorted[sequence];
         const int of_head = (found.y + QUERIES - 1) / QUERIES;
+#if TAIL_RULE
+        const int least =
+            max(GROUP_BYTES / (DIM * 4) / found.y,
+                (2 * static_cast<int>(gridDim.x) / (of_head + 1) + sharing) / sharing);
+        const int groups = max(heads / sharing / max(least, 1), 1);
+        const int group = (heads / sharing + groups - 1) / groups * sharing;
+#else
         const int most = max(GROUP_BYTES / (DIM * 4) / found.y, 1) * sharing;
         const int group = most >= heads ? heads : most;
+#endif
         int rest = number - found.z;
         const int first_head = rest / (group * of_head) * group;
         rest -= first_head * of_head;
