@@ -7,9 +7,10 @@
 //   sorts the sequences, the longest first, and writes how many tiles come before each. Blocks, one a multiprocessor,
 //   take the next tile from a counter; the copying warp looks up which it is and tells the others, while they still
 //   work on the one before.
-//   A box that TMA copies has rows of the next sequence where a tile's end lies beyond its own. Causality hides
-//   those keys, and such queries are not stored. Values would come in with weight 0, which spoils the sums where one
-//   is infinite or NaN: the consumers overwrite them with zeros before they multiply.
+//   A box that TMA copies has rows of the next sequence where a tile's end lies beyond its own. Causality hides those
+//   keys, and such queries are not stored; a warpgroup that has no others passes the tile over. Such values would come
+//   in with weight 0, which spoils the sums where one is infinite or NaN: the consumers overwrite them with zeros
+//   before they multiply.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Longest first, so that at the end no block has much left
 //   while others have none; Graham, 1969. A sequence's heads go in groups whose keys and values fit in L2.
 
@@ -18,10 +19,6 @@
 #include "attention_varlen/tiles.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_attention.cuh"
-
-#ifndef SKIP_IDLE
-#define SKIP_IDLE 1
-#endif
 
 // The sequences, longest first, and the counter at 0. A thread a sequence counts those that come before its own.
 extern "C" __global__ void __launch_bounds__(256) sort(
@@ -179,12 +176,10 @@ __device__ __forceinline__ void attend(
         if (tile.length == 0) return;
         const int last = tile.last_step<QUERIES, KEYS>();
         const int row = tile.first_query + threadIdx.x / WARP * 16 + lane / 4;  // and 8 more
-#if SKIP_IDLE
         if (tile.first_query + warpgroup * 64 >= tile.length) {
             pass_over(last + 1);
             continue;
         }
-#endif
         Softmax softmax(LOG2_E * ROOT<DIM>);
         wait_for(keys_full + stage, phase);
         begin_products();

@@ -4,12 +4,7 @@
 #include "shared/common.cuh"
 
 // Of keys and values at most: L2, 50 MB on Hopper, holds what the tiles of a group of heads read again.
-#ifndef GROUP_BYTES
-#define GROUP_BYTES (32 << 20)
-#endif
-#ifndef TAIL_RULE
-#define TAIL_RULE 0
-#endif
+constexpr int GROUP_BYTES = 32 << 20;
 
 // QUERIES of a sequence from `first_query` on, of one head; the sequence's rows begin at `begin`.
 struct PackedTile {
@@ -83,16 +78,8 @@ struct PackedTiles {
     __device__ __forceinline__ PackedTile tile(int number) const {
         const int4 found = sorted[sequence];
         const int of_head = (found.y + QUERIES - 1) / QUERIES;
-#if TAIL_RULE
-        const int least =
-            max(GROUP_BYTES / (DIM * 4) / found.y,
-                (2 * static_cast<int>(gridDim.x) / (of_head + 1) + sharing) / sharing);
-        const int groups = max(heads / sharing / max(least, 1), 1);
-        const int group = (heads / sharing + groups - 1) / groups * sharing;
-#else
         const int most = max(GROUP_BYTES / (DIM * 4) / found.y, 1) * sharing;
         const int group = most >= heads ? heads : most;
-#endif
         int rest = number - found.z;
         const int first_head = rest / (group * of_head) * group;
         rest -= first_head * of_head;

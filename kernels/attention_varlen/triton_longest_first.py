@@ -34,8 +34,8 @@ def _attend(
     heads,
     kv_heads,
     scale,
-    halvings,
     BATCH: tl.constexpr,
+    HALVINGS: tl.constexpr,
     DIM: tl.constexpr,
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -49,7 +49,7 @@ def _attend(
         return
     # The least block number that no more than `rank` blocks exceed.
     low, high = 0, tl.max(blocks, axis=0) - 1
-    for _ in range(halvings):
+    for _ in range(HALVINGS):
         middle = (low + high) // 2
         above = tl.sum(tl.maximum(blocks - 1 - middle, 0), axis=0)
         enough = above <= rank
@@ -82,7 +82,7 @@ def run(q: Tensor, k: Tensor, v: Tensor, bound: Tensor, offsets: Tensor) -> Tens
     most = tokens // block_q + min(batch, tokens)
     _attend[(most * heads,)](
         q, k, v, o, offsets, batch, most, heads, k.shape[1], scale_of(dim),
-        triton.cdiv(bound.shape[0], block_q).bit_length() + 1,
-        BATCH=triton.next_power_of_2(batch), DIM=dim, BLOCK_Q=block_q, BLOCK_K=block_k, **options,
+        BATCH=triton.next_power_of_2(batch), HALVINGS=triton.cdiv(bound.shape[0], block_q).bit_length() + 1,
+        DIM=dim, BLOCK_Q=block_q, BLOCK_K=block_k, **options,
     )  # fmt: skip
     return o
