@@ -12,7 +12,8 @@
 //   in with weight 0, which spoils the sums where one is infinite or NaN: the consumers overwrite them with zeros
 //   before they multiply.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Longest first, so that at the end no block has much left
-//   while others have none; Graham, 1969. A sequence's heads go in groups whose keys and values fit in L2.
+//   while others have none; Graham, 1969. A sequence's heads go in groups whose keys and values fit in L2. Goes on from
+//   cuda_naive, which reads its keys for one query alone and has no tensor cores.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

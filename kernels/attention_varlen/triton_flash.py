@@ -3,7 +3,8 @@
 Formula: that of blocks.py, with its FLOP and bytes.
 Mapping: the grid is that of sequences which are all as long as the longest; programs beyond the end of their
 own return at once. Blocks with most keys start first, of all sequences and heads.
-Idea: Dao, "FlashAttention-2", arXiv:2307.08691, and Milakov and Gimelshein, arXiv:1805.02867.
+Idea: Dao, "FlashAttention-2", arXiv:2307.08691, and Milakov and Gimelshein, arXiv:1805.02867. Goes on from
+cuda_naive, where what is read for one query serves no other: here a block of queries shares it.
 """
 
 import torch

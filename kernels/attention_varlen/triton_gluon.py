@@ -4,7 +4,8 @@ Formula: that of blocks.py, with its FLOP and bytes.
 Mapping: a block of the grid is 128 queries of a head, found as triton_longest_first.py finds it; what it does
 with them is shared/gluon_attention.py. The descriptors by which the copy engine reads are made on the GPU and
 end where the sequence does, so that rows of the next one come as zeros.
-Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Hopper only.
+Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Goes on from triton_longest_first, where no product
+runs while powers are taken. Hopper only.
 """
 
 import torch

@@ -6,7 +6,8 @@ before them come first, of whatever sequence. It finds it by itself: of all bloc
 sequences of max(blocks - 1 - j, 0) have a number above j, and a bisection over j, each step a sum over all
 sequences at once, leads to the number of its own. On the host nobody knows how many blocks there are, only
 that each sequence has one at most that it does not fill.
-Idea: Graham, "Bounds on multiprocessing timing anomalies", 1969: who takes the longest first ends early.
+Idea: Graham, "Bounds on multiprocessing timing anomalies", 1969: who takes the longest first ends early. Goes
+on from triton_flash, most of whose programs find that their sequence has no such block.
 """
 
 import torch
