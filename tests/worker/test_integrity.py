@@ -27,6 +27,9 @@ _ATTACKS = {
     "torch.Tensor.clone": "torch.Tensor.clone = lambda self: self",  # before the base that has it
     "torch.cuda.is_current_stream_capturing": "del torch.cuda.is_current_stream_capturing",
     "blocks.GraphTimer.replay": "blocks.GraphTimer.replay.__code__ = (lambda self: None).__code__",
+    "blocks.range": "blocks.range = lambda n: range(n // 5)",  # hides the builtin
+    "sys.getprofile": "sys.getprofile = lambda: None",
+    "builtins.__import__": "import builtins; builtins.__import__ = lambda *a, **k: None",
     "blocks (another module)": "sys.modules[blocks.__name__] = type(sys)('blocks')",
     "Python's trace function": "sys.settrace(lambda *a: None)",
 }
@@ -49,6 +52,23 @@ def test_what_is_replaced_is_named(tmp_path: Path, name: str) -> None:
     assert again == "()"  # once
     if name == "torch.cuda.Event.elapsed_time":
         assert "(by attack.py:3)" in first
+
+
+def test_what_was_replaced_before_more_is_remembered_is_named() -> None:
+    """Code that is held twice is compared with what it was first."""
+    attack = (
+        "import types; from roofscope.profiling.worker import inputs\n"
+        "mine = types.ModuleType('roofscope.profiling.zzz'); mine.f = inputs.as_tuple\n"
+        "sys.modules[mine.__name__] = mine\n"
+        "inputs.as_tuple.__code__ = (lambda outputs: outputs).__code__\n"
+        "integrity.extend()\n"
+    )
+    done = subprocess.run(
+        python(f"{_FIRST}{attack}{_REPORT}{_REPORT}"), capture_output=True, text=True, check=False
+    )
+    first, again = done.stdout.splitlines()
+    assert "inputs.as_tuple" in first, done.stderr
+    assert again == "()"
 
 
 def test_what_a_kernel_may_do_is_no_attack() -> None:

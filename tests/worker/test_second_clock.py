@@ -1,5 +1,6 @@
 """The referee's clock beside the times that a candidate's process claims."""
 
+from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.job.second_clock import BlockSeen, contradiction, is_unjudged
 
 
@@ -24,6 +25,20 @@ def test_a_busy_moment_contradicts_nothing() -> None:
 def test_a_claimed_wait_does_not_explain_everything() -> None:
     """Who says that a block waited for ten seconds before it began explains any time."""
     assert contradiction([BlockSeen(claimed_s=1e-3, lead_s=10.0, wall_s=0.5)])
+
+
+def test_a_graph_is_held_back_for_milliseconds_at_most() -> None:
+    """Who calls four fifths of a block a wait before it began claims a fifth of the time."""
+    blocks = [BlockSeen(2e-3, lead_s=8e-3, wall_s=0.0104, method=Method.CUDA_GRAPH)] * 5
+    assert contradiction([*blocks, *[BlockSeen(2e-3, 0.05, 0.0524, method=Method.CUDA_GRAPH)] * 6])
+    assert not contradiction([BlockSeen(0.010, 3e-4, 0.0107, method=Method.CUDA_GRAPH)] * 5)
+
+
+def test_slices_that_are_mostly_left_out_leave_a_time_unjudged() -> None:
+    blocks = [BlockSeen(2e-3, lead_s=8e-3, wall_s=0.0102, method=Method.WALL_CLOCK)] * 5
+    assert not contradiction(blocks)
+    assert is_unjudged(blocks)
+    assert not is_unjudged([BlockSeen(0.010, 2e-3, 0.0124, method=Method.WALL_CLOCK)] * 5)
 
 
 def test_blocks_that_waited_for_a_core_prove_nothing_and_that_is_known() -> None:

@@ -33,14 +33,18 @@ _ENTRY_POINTS: dict[str, tuple[str, ...]] = {
     "time": ("perf_counter", "perf_counter_ns", "monotonic", "sleep", "time"),
     "gc": ("collect", "disable", "enable", "isenabled"),
     "os": ("_exit", "read", "write", "kill"),
-    "builtins": ("sum", "min", "max", "len", "sorted", "isinstance", "type", "getattr", "id"),
+    "sys": ("_getframe", "getprofile", "gettrace"),
+    "builtins": ("__import__", "sum", "min", "max", "len", "range", "zip", "sorted", "isinstance", "type",
+                 "getattr", "id"),
     "cuda.bindings.driver": ("cuGraphLaunch", "cuGraphInstantiate", "cuGraphAddChildGraphNode",
                              "cuGraphCreate", "cuGraphGetNodes", "cuGraphNodeGetType",
                              "cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetAttribute",
                              "cuGraphChildGraphNodeGetGraph", "cuStreamGetAttribute", "cuStreamSetAttribute",
                              "cuLaunchKernel", "cuIpcGetMemHandle", "cuMemGetAddressRange"),
 }  # fmt: skip
-_MODULES: dict[str, ModuleType] = {"torch": torch, "time": time, "gc": gc, "os": os, "builtins": builtins}
+_MODULES: dict[str, ModuleType] = {module.__name__: module for module in (torch, time, gc, os, sys, builtins)}
+_BUILTINS = frozenset(name for name in vars(builtins) if not name.startswith("__"))
+_trace_function, _profile_function = sys.gettrace, sys.getprofile  # as they are before foreign code
 
 
 class _Held(NamedTuple):
@@ -65,6 +69,31 @@ class _Held(NamedTuple):
         return getattr(self.function, "__code__", None) is not self.code
 
 
+class _Module(NamedTuple):
+    """A module, its class, and the names in it that hide a builtin, as they were."""
+
+    module: ModuleType
+    kind: type
+    hidden: frozenset[str]
+
+    @classmethod
+    def of(cls, module: ModuleType) -> "_Module":
+        return cls(module, type(module), _BUILTINS & vars(module).keys())
+
+    def changes(self, name: str) -> list[str]:
+        if sys.modules.get(name) is not self.module or type(self.module) is not self.kind:
+            return [f"{name} (another module)"]
+        names = vars(self.module)
+        if _BUILTINS.isdisjoint(names):
+            return []
+        # A submodule may have a builtin's name, and appears when it is imported.
+        return [
+            f"{name}.{new}{_origin(names[new])}"
+            for new in sorted(_BUILTINS & names.keys() - self.hidden)
+            if names[new] is not sys.modules.get(f"{name}.{new}")
+        ]
+
+
 class _Watch:
     """Whether any of the names held is replaced, in a tenth of the time that it takes to ask each.
 
@@ -75,11 +104,11 @@ class _Watch:
         own = {id(one): vars(one.owner) for one in held if one.name in vars(one.owner)}
         # The nearest place where a name is looked up: nothing can come before it.
         self._stored = [(own[id(one)], one.name, one.value) for one in held if id(one) in own]
-        functions = {
-            id(one.function): (one.function, one.code)
-            for one in held
-            if id(one) in own and isinstance(one.function, FunctionType)
-        }
+        functions: dict[int, tuple[FunctionType, object]] = {}
+        for one in held:
+            if id(one) in own and isinstance(one.function, FunctionType):
+                # The code as it was first: it may be another one where the function is held again.
+                functions.setdefault(id(one.function), (one.function, one.code))
         self._codes = list(functions.values())
         self._others = [
             one
@@ -107,32 +136,38 @@ class Integrity:
         self._settings = {name: (read, read()) for name, read in (settings or {}).items()}
         self._held: list[_Held] = []
         self._watch = _Watch(())
-        self._modules: dict[str, ModuleType] = {}
+        self._modules: dict[str, _Module] = {}
         self._told: set[str] = set()
+        self._early: tuple[str, ...] = ()  # what was found replaced when more was to be remembered
         self.extend()
 
     def extend(self) -> None:
         """Also remember what the engine has imported since; call it before foreign code is loaded."""
         known = len(self._held)
+        if known:
+            self._early += self._found()
         for name in [name for name in sys.modules if name.startswith(_ENGINE)]:
             module = sys.modules[name]
             if name not in self._modules:
-                self._modules[name] = module
+                self._modules[name] = _Module.of(module)
                 self._held += _of_module(name, module)
         for name, entries in _ENTRY_POINTS.items():
             module = _MODULES.get(name) or sys.modules.get(name)
             if module is not None and name not in self._modules:
-                self._modules[name] = module
+                self._modules[name] = _Module.of(module)
                 self._held += _of_entries(name, module, entries)
         if len(self._held) > known:
             self._watch = _Watch(self._held)
 
     def replaced(self) -> tuple[str, ...]:
         """What is no longer what it was, each named once: ``torch.cuda.Event.record (by eager.py:3)``."""
-        found = [
-            f"{name} (another module)" for name, module in self._modules.items()
-            if sys.modules.get(name) is not module
-        ]  # fmt: skip
+        early, self._early = self._early, ()
+        return (*early, *self._found())
+
+    def _found(self) -> tuple[str, ...]:
+        found: list[str] = []
+        for name, held in self._modules.items():
+            found += held.changes(name)
         if self._watch.sees_one:
             found += [
                 f"{held.label}{_origin(_look_up(held.owner, held.name))}"
@@ -140,7 +175,7 @@ class Integrity:
                 if held.is_replaced
             ]
         found += [name for name, (read, before) in self._settings.items() if read() not in (before, None)]
-        if sys.gettrace() or sys.getprofile():
+        if _trace_function() or _profile_function():
             found.append("Python's trace function")
         new = [name for name in found if name not in self._told]
         self._told.update(new)

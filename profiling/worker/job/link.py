@@ -47,6 +47,8 @@ from roofscope.profiling.worker.timing.waits import waits
 
 Found = TypeVar("Found", bound=Answer)
 
+_LEAST_S = 1e-12  # of a call: a result keeps no shorter time, and no timer of ours reads one
+
 
 class CandidateFailed(Exception):
     """A request failed over there; the outcome is what it said of it."""
@@ -354,7 +356,10 @@ class RemoteTimer:
             read = self._link.ask(Block(self._number, self._is_hot), BlockRead, look)
             wall_s = self._link.answered_at - started
             waited = waited_s() - before_s
-        self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s, waited))
+        if not read.seconds >= _LEAST_S:
+            raise Tampered("what it answers the referee")
+        claimed_s = read.seconds * self.calls_per_block
+        self.seen.append(BlockSeen(claimed_s, read.lead_s, wall_s, waited, self.method))
         return BlockReading(read.seconds, read.clock_hz, read.preempted)
 
 
