@@ -24,6 +24,9 @@ _ATTACKS = {
     "blocks.GraphTimer.block": "blocks.GraphTimer.block = lambda self: None",
     "blocks._MOST_CALLS": "blocks._MOST_CALLS = 1",
     "blocks.make_timer": "blocks.make_timer.__code__ = (lambda *a, **k: None).__code__",
+    "torch.Tensor.clone": "torch.Tensor.clone = lambda self: self",  # before the base that has it
+    "torch.cuda.is_current_stream_capturing": "del torch.cuda.is_current_stream_capturing",
+    "blocks.GraphTimer.replay": "blocks.GraphTimer.replay.__code__ = (lambda self: None).__code__",
     "blocks (another module)": "sys.modules[blocks.__name__] = type(sys)('blocks')",
     "Python's trace function": "sys.settrace(lambda *a: None)",
 }

@@ -99,6 +99,8 @@ _SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
+# What must not wait, and what calls no foreign code: the next request tells what that has replaced since.
+_UNWATCHED = (Block, KeepBusy, Make, Free, Put, Get, Collect, ReadActivity)
 _DEVICES_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
 
@@ -141,7 +143,7 @@ class Host:
             refusal = first_line(error) if isinstance(error, _REFUSALS) else ""
             found = Trouble(outcome, sound, has_broken_capture(error), refusal)
             error.__traceback__ = None
-        if self._integrity is None or isinstance(asked.request, Block | KeepBusy):  # must not wait
+        if self._integrity is None or isinstance(asked.request, _UNWATCHED):
             return Said(found)
         return Said(found, self._integrity.replaced())
 

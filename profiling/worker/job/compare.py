@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from roofscope.profiling.results.outcome import Difference, FailureKind
@@ -180,7 +181,7 @@ def judge(
     findings = examine(output, expected, tolerance)
 
     def at(flat: int) -> Difference:
-        index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), expected.shape))
+        index = _index_of(flat, expected.shape)
         return Difference(name, index, float(output[index]), float(expected[index]))
 
     if findings.stray is not None:
@@ -204,6 +205,11 @@ def judge(
     return findings, largest
 
 
+def _index_of(flat: int, shape: torch.Size) -> tuple[int, ...]:
+    """By NumPy: torch's function imports SymPy at its first call, which takes up to two seconds."""
+    return tuple(int(i) for i in np.unravel_index(flat, shape))
+
+
 def _farthest(difference: Difference) -> str:
     found, expected = _number(difference.found), _number(difference.expected)
     return f"the farthest is {difference.place}: {found} instead of {expected}"
@@ -215,7 +221,7 @@ def _name(part: Part, output: str, shape: torch.Size) -> str:
     if part.count == 1:
         return f"element {part.start} of output {output}"
     if len(shape) > 1 and part.count == shape[-1] and part.start % part.count == 0:
-        row = tuple(int(i) for i in torch.unravel_index(torch.tensor(part.start // part.count), shape[:-1]))
+        row = _index_of(part.start // part.count, shape[:-1])
         return f"row {row[0] if len(row) == 1 else row} of output {output}"
     return f"elements {part.start} to {last} of output {output}"
 
