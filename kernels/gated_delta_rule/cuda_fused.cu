@@ -10,7 +10,8 @@
 //   scores exp(G_i - G_j) Q K^T of the next one meanwhile; they never leave shared memory. Of T a warp makes 16 rows: the
 //   diagonal block a column a thread in float32, those before it by float16 products with rows that are done. The segment
 //   begins so many chunks early that what is before has decayed to FORGOTTEN of itself.
-// Idea: triton_segments, and Yang et al., "Parallelizing Linear Transformers with the Delta Rule", arXiv:2406.06484.
+// Idea: triton_segments writes T and the scores to memory and reads them again, as many bytes as v and o are. Yang et al.,
+//   "Parallelizing Linear Transformers with the Delta Rule", arXiv:2406.06484.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

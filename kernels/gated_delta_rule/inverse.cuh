@@ -33,7 +33,7 @@ struct Scratch {
     float gates[CHUNK], parts[CHUNK], units[2][CHUNK];
 };
 
-// The lane, read anew: what follows from it is not kept in registers from chunk to chunk, where there are too few.
+// The lane, read again: what follows from it is not kept in registers from chunk to chunk, where there are too few.
 __device__ __forceinline__ int lane_again() {
     int lane;
     asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));

@@ -6,7 +6,7 @@
 //   in 16 bits. Two more products follow: what these columns add to dx, and their rows of dw. All three have the tiles
 //   and the ring of shared/wgmma_tiles.cuh; wgmma transposes w and x, and d for dw, as they lie in shared memory. What
 //   the columns so far add to dx is kept in float32 in the order of the threads that have it.
-// Idea: triton_chunks; see shared/wgmma_matmul.cuh.
+// Idea: the three products of triton_chunks, with d read across for dw as TMA brought it; see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -6,7 +6,8 @@
 //   adds that product, scaled, to its sums, and takes the other half with the same registers: 64 for a product and 128
 //   for sums. So a tile needs as few bytes of L2 a FLOP as without scales, and of shared memory where A_IN_REGISTERS. A second
 //   warp of the copying warpgroup brings the scales into the stages.
-// Idea: DeepGEMM, which has tiles of 256 x 128; see shared/wgmma_matmul.cuh.
+// Idea: cuda_wgmma's products and their sums leave registers for 128 columns alone, and its threads wait for scales
+//   from L2. DeepGEMM, which has tiles of 256 x 128; see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
