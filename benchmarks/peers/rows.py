@@ -138,9 +138,21 @@ ATTENTION = (
     ),
 )
 GROUPED_QUERIES = (Row("F1", "attention_causal_gqa", BF16, goals=BEST),)
+# Eager is FlashAttention-2. Sequences of 64 to 8192 tokens.
+PACKED = tuple(Row("F1", "attention_varlen", BF16, {"batch": batch}, BEST) for batch in (16, 32, 64))
 # Eager and torch.compile gather the pages first, which nobody who decodes does. A cache of 537 MB each.
 DECODING = tuple(
     Row("F3", "paged_decode", BF16, sizes, of(0.95, Mix.READ))
     for sizes in ({}, {"batch": 64, "group": 4, "pages": 32, "page": 64})
 )
-ROWS = (*POINTWISE, *REDUCTIONS, *NORMS, *QUANTISED, *PRODUCTS, *ATTENTION, *GROUPED_QUERIES, *DECODING)
+ROWS = (
+    *POINTWISE,
+    *REDUCTIONS,
+    *NORMS,
+    *QUANTISED,
+    *PRODUCTS,
+    *ATTENTION,
+    *GROUPED_QUERIES,
+    *PACKED,
+    *DECODING,
+)

@@ -122,6 +122,17 @@ _DRAWINGS = (
     ),
     Drawing(
         {
+            "batch": Span(1, 128),
+            "shortest": Span(1, 128),  # tokens; the longest has 128 times as many
+            "kv_heads": Span(1, 16),
+            "group": Span(1, 8),
+            "dim": Span(values=(64, 128)),
+        },
+        {"shortest": Span(1, 127)},
+        {"batch": Span(1, 2), "shortest": Span(64, 512), "kv_heads": Span(1, 2), "group": Span(1, 4)},
+    ),
+    Drawing(
+        {
             "batch": Span(1, 256),
             "kv_heads": Span(1, 16),
             "group": Span(1, 16),

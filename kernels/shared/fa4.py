@@ -41,6 +41,17 @@ def decode(q: Tensor, k: Tensor, v: Tensor, table: Tensor, lengths: Tensor) -> T
     return o
 
 
+def attend_packed(q: Tensor, k: Tensor, v: Tensor, offsets: Tensor, longest: int) -> Tensor:
+    """Causal, over packed sequences, (tokens, heads, dim): kernels/attention_varlen. Raises Refusal."""
+    _require(q)
+    o = torch.empty_like(q)
+    if q.numel():
+        of_queries = {"cu_seqlens_q": offsets, "max_seqlen_q": longest}
+        of_keys = {"cu_seqlens_k": offsets, "max_seqlen_k": longest}
+        _flash_attn_fwd(q, k, v, causal=True, out=o, **of_queries, **of_keys)
+    return o
+
+
 def _turned(x: Tensor) -> Tensor:
     return x.transpose(1, 2)
 

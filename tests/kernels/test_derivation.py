@@ -18,7 +18,7 @@ from roofscope.profiling.worker.derive.deriving import derivation, with_types_of
 from roofscope.tests.kernels.cases import CATALOG, name_of
 
 # What is read and multiplied depends on what their tensors hold; where work is derived, nobody knows that.
-BY_CONTENTS = {"grouped_matmul"}
+BY_CONTENTS = {"attention_varlen", "grouped_matmul"}
 # A workload has the type of one of its tensors; measure refuses integers alone, such as those of a histogram.
 ALL = [
     kernel

@@ -61,7 +61,9 @@ def test_flops_are_those_torch_counts(kernel: Kernel) -> None:
         with FlopCounterMode(display=False) as counter:
             eager(kernel, inputs)
         counted, claimed = counter.get_total_flops(), kernel.spec.work_at(sizes, dtype).flop_count
-        if "causal" in kernel.spec.name:  # torch counts the half that is masked as well
+        if (
+            "causal" in kernel.spec.name or kernel.spec.name == "attention_varlen"
+        ):  # torch counts the half that is masked as well
             assert claimed <= counted <= 2 * claimed
         else:
             assert claimed == counted

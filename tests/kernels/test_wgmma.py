@@ -121,6 +121,14 @@ def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path
     assert not re.search(r"MEMBAR\.\w+\.GPU|\bHMMA\b", code)
 
 
+@pytest.mark.parametrize("kernel", ["attention_causal", "attention_varlen"])
+def test_attention_is_copied_and_multiplied_by_units_of_their_own(kernel: str, tmp_path: Path) -> None:
+    code = machine_code(f"{kernel}/cuda_wgmma.cu", Dtype.BFLOAT16, tmp_path)
+    for instruction in ("UTMALDG.3D", "USETMAXREG", "HGMMA.64x128x16.F32.BF16"):
+        assert instruction in code
+    assert not re.search(r"MEMBAR\.\w+\.GPU|\bHMMA\b", code)
+
+
 @pytest.mark.parametrize("dim", [64, 128])
 def test_gradients_of_attention_fit_hopper(dim: int) -> None:
     assert shared_bytes(dim) <= HOPPER_BYTES
