@@ -65,7 +65,6 @@ SPEC = KernelSpec(
     large_magnitude=8.0,  # the gates follow from v, and go to their ends
     pipe=Pipe.TENSOR,
     dtypes=(Dtype.FLOAT16, Dtype.BFLOAT16),
-    # A token after the other; and what has been interpreted and compiled, but has not run on a GPU yet.
-    on_request=("cuda_naive", "triton_segments"),
+    on_request=("cuda_naive",),  # a token after the other
     sweep=tuple(sizes(1, seq, 2, 4, 128) for seq in (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)),
 )

@@ -69,8 +69,7 @@ SPEC = KernelSpec(
     large_magnitude=4.0,  # logits of up to 16 hidden
     pipe=Pipe.TENSOR,
     dtypes=(Dtype.FLOAT16, Dtype.BFLOAT16),
-    # Seconds a call at the large size; and what has been interpreted and compiled, but not run on a GPU yet.
-    on_request=("cuda_naive", "triton_chunks"),
+    on_request=("cuda_naive",),  # seconds a call at the large size
     sweep=(
         *(sizes(rows, 32000, 1024) for rows in (16, 128, 1024, 4096)),
         sizes(1024, 128_256, 2048),

@@ -114,6 +114,30 @@ __device__ __forceinline__ void unpack(const Bits& bits, float (&values)[PACK]) 
     unpack(reinterpret_cast<const Pack&>(bits), values);
 }
 
+// Whether an element of a pack is larger than the threshold, or NaN.
+__device__ __forceinline__ bool any_passes(const Bits& bits, float threshold) {
+#if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
+#ifdef SCALAR_IS_BFLOAT16
+#define LARGER "max.NaN.bf16x2 "
+#else
+#define LARGER "max.NaN.f16x2 "
+#endif
+    unsigned largest, other;
+    asm(LARGER "%0, %1, %2;" : "=r"(largest) : "r"(bits.x), "r"(bits.y));
+    asm(LARGER "%0, %1, %2;" : "=r"(other) : "r"(bits.z), "r"(bits.w));
+    asm(LARGER "%0, %1, %2;" : "=r"(largest) : "r"(largest), "r"(other));
+    const SCALAR* const two = reinterpret_cast<const SCALAR*>(&largest);
+    return !(to_float(two[0]) <= threshold) | !(to_float(two[1]) <= threshold);
+#else
+    float values[PACK];
+    unpack(bits, values);
+    bool passes = false;
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) passes |= !(values[i] <= threshold);
+    return passes;
+#endif
+}
+
 // Some packs of a row and the elements beside them, [begin, end).
 struct Part {
     AlignedRun run;
@@ -177,12 +201,9 @@ __device__ __forceinline__ void find(const SCALAR* x, const Part& part, Found& f
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
             const long long pack = start + threadIdx.x + p * THREADS;
+            if (pack >= last || !any_passes(packs[p], threshold)) continue;
             float values[PACK];
             unpack(packs[p], values);
-            bool passes = false;
-#pragma unroll
-            for (int i = 0; i < PACK; ++i) passes |= !(values[i] <= threshold);
-            if (!passes || pack >= last) continue;
 #pragma unroll
             for (int i = 0; i < PACK; ++i) {
                 if (!(values[i] <= threshold)) found.add(values[i], run.pack_at(pack) + i);

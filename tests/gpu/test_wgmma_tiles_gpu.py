@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
@@ -20,20 +20,22 @@ pytestmark = pytest.mark.skipif(
     reason="wgmma is in compute capability 9.0 only",
 )
 # Cut tiles, rows that are padded, many steps along k, more tiles than multiprocessors.
+BLOCKS = [
+    {"m": 1000, "n": 1048, "k": 528},
+    {"m": 129, "n": 257, "k": 65},
+    {"m": 4096, "n": 2320, "k": 256},
+    {"m": 512, "n": 512, "k": 4096},
+]
 SIZES: dict[str, list[dict[str, int]]] = {
-    "grouped_matmul": [
+    "grouped_matmul/cuda_wgmma": [
         {"tokens": 3000, "experts": 9, "n": 1048, "k": 528},
         {"tokens": 129, "experts": 5, "n": 257, "k": 65},
         {"tokens": 5000, "experts": 70, "n": 520, "k": 64},
         {"tokens": 20000, "experts": 3, "n": 768, "k": 200},
     ],
-    "matmul_fp8_blocks": [
-        {"m": 1000, "n": 1048, "k": 528},
-        {"m": 129, "n": 257, "k": 65},
-        {"m": 4096, "n": 2320, "k": 256},
-        {"m": 512, "n": 512, "k": 4096},
-    ],
-    "linear_cross_entropy": [
+    "matmul_fp8_blocks/cuda_wgmma": BLOCKS,
+    "matmul_fp8_blocks/cuda_halves": BLOCKS,
+    "linear_cross_entropy/cuda_wgmma": [
         {"rows": 1000, "vocab": 10007, "hidden": 528},
         {"rows": 129, "vocab": 257, "hidden": 65},
         {"rows": 5000, "vocab": 2320, "hidden": 64},
@@ -41,36 +43,55 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
-def module_of(name: str) -> Any:
+def parts_of(key: str) -> tuple[Kernel, Any, cuda.CudaProgram]:
+    """The kernel, the launcher and the program of an implementation."""
+    name, _, stem = key.partition("/")
     kernel = CATALOG.kernel(name)
     assert kernel is not None
-    return load_module(kernel.folder / "cuda_wgmma.py")
+    source = kernel.folder / f"{stem}.cu"
+    program = cuda.CudaProgram(source, Dtype.BFLOAT16, "sm_90a", torch.device("cuda", 0))
+    return kernel, load_module(kernel.folder / f"{stem}.py"), program
 
 
-CASES = [(name, tile) for name in SIZES for tile in module_of(name).TILES]
-
-
-@pytest.mark.parametrize(("name", "tile"), CASES)
-def test_every_tile_is_right(name: str, tile: str) -> None:
-    kernel, module = CATALOG.kernel(name), module_of(name)
+def tiles_of(key: str) -> list[str]:
+    name, _, stem = key.partition("/")
+    kernel = CATALOG.kernel(name)
     assert kernel is not None
-    program = cuda.CudaProgram(
-        kernel.folder / "cuda_wgmma.cu", Dtype.BFLOAT16, "sm_90a", torch.device("cuda", 0)
-    )
-    module.choose = lambda *_: tile
-    for sizes in SIZES[name]:
+    return list(load_module(kernel.folder / f"{stem}.py").TILES)
+
+
+CASES = [(key, tile) for key in SIZES for tile in tiles_of(key)]
+
+
+@pytest.mark.parametrize(("key", "tile"), CASES)
+def test_every_tile_is_right(key: str, tile: str) -> None:
+    kernel, module, program = parts_of(key)
+
+    def choose(*_: object) -> str:
+        return tile
+
+    module.choose = choose
+    for sizes in SIZES[key]:
         inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
         error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), str(sizes)
 
 
+@pytest.mark.parametrize("vocab", [768, 2500])
+def test_parts_of_a_vocabulary_add_up(vocab: int) -> None:
+    """Three parts, the last one cut or not."""
+    kernel, module, program = parts_of("linear_cross_entropy_backward/cuda_wgmma")
+    module.CHUNK_BYTES = 2 * 300 * (256 if vocab == 768 else 1024)
+    inputs = random_inputs(
+        kernel, {"rows": 300, "vocab": vocab, "hidden": 520}, Dtype.BFLOAT16, device="cuda"
+    )
+    error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
 def test_runs_that_are_wrong_write_to_no_other_row() -> None:
     """Offsets beyond the tokens, and a run that would begin behind its end."""
-    kernel, module = CATALOG.kernel("grouped_matmul"), module_of("grouped_matmul")
-    assert kernel is not None
-    program = cuda.CudaProgram(
-        kernel.folder / "cuda_wgmma.cu", Dtype.BFLOAT16, "sm_90a", torch.device("cuda", 0)
-    )
+    kernel, module, program = parts_of("grouped_matmul/cuda_wgmma")
     sizes = {"tokens": 200, "experts": 5, "n": 72, "k": 80}
     x, w, offsets = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     offsets.copy_(torch.tensor([-7, -5, 50, 100, 10**6, 300]))
