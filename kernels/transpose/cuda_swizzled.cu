@@ -11,6 +11,7 @@
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
 //   other find them in different banks.
+#include "transpose/skewed.cuh"
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
@@ -65,6 +66,16 @@ extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_ti
 ) {
     transpose_tile<2 * TILE>(x, y, rows, cols);
 }
+
+#define SKEWED_KERNEL(PACKS)                                                                    \
+    extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_##PACKS(      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        transpose_skewed<PACKS>(x, y, rows, cols);                                              \
+    }
+
+SKEWED_KERNEL(4)
+SKEWED_KERNEL(8)
+SKEWED_KERNEL(16)
 
 __device__ __forceinline__ SCALAR* thin_tile() {
     __shared__ SCALAR tile[THIN_ELEMENTS + 2 * (MOST_FEW + WARP)];

@@ -4,8 +4,8 @@ import torch
 
 SQUARES = 16  # on a side of a tile, as in cuda_swizzled.cu
 PACK_BYTES = 16
-TILE = 32  # as in tile.cuh
-TILE_ROWS = 8
+SKEWED_THREADS = 256  # as in skewed.cuh
+SKEWED_PACKS = (16, 8, 4)  # on a side of a tile whose rows begin anywhere
 MOST_FEW = 48  # rows or columns of a thin matrix, as in thin.cuh
 THIN_THREADS = 256
 THIN_ELEMENTS = 4096  # of a tile, as in thin.cuh
@@ -34,9 +34,10 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         blocks = -(-rows // side) * -(-cols // side)
         program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols)
         return y
-    for name, side in (("transpose_large_tiles", 2 * TILE), ("transpose_tiles", TILE)):
+    for packs in SKEWED_PACKS:
+        side = packs * pack
         blocks = -(-rows // side) * -(-cols // side)
-        if blocks >= enough or side == TILE:
-            program.launch(name, blocks, TILE * TILE_ROWS, x, y, rows, cols)
+        if blocks >= enough:
             break
+    program.launch(f"transpose_skewed_{packs}", blocks, SKEWED_THREADS, x, y, rows, cols)
     return y
