@@ -17,8 +17,10 @@
 
 constexpr int THREADS = 256;    // as in cuda_lookback.py
 constexpr int WIDE = 1024;      // of a block where rows are few, as in cuda_lookback.py
-constexpr int GROUP = THREADS;                             // tiles, as in cuda_lookback.py
-constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 ? 5 : 4;  // of long rows in a multiprocessor: elsewhere five spill
+constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
+// Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
+template <int PACKS>
+constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
 
 using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
 
@@ -199,7 +201,6 @@ BLOCK_KERNEL(block, 4, THREADS)
 // A row is all under way at once.
 BLOCK_KERNEL(wide, 1, WIDE)
 BLOCK_KERNEL(wide, 2, WIDE)
-BLOCK_KERNEL(wide, 4, WIDE)
 
 // ---- Long rows ---------------------------------------------------------------------------------
 
@@ -290,7 +291,7 @@ __device__ __forceinline__ void lookback(
 }
 
 #define LOOKBACK_KERNEL(PACKS)                                                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookback_##PACKS(           \
+    extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS<PACKS>) cumsum_lookback_##PACKS(    \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,  \
         long long cols, long long tiles) {                                                                \
         lookback<PACKS>(x, y, words, rows, cols, tiles);                                                  \

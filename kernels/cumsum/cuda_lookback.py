@@ -53,8 +53,8 @@ def choose(rows: int, row_bytes: int, multiprocessors: int) -> Choice:
 
 
 def wide(rows: int, row_bytes: int) -> Choice:
-    """A block of many threads a row."""
-    packs = next((p for p in (1, 2) if row_bytes <= p * WIDE * PACK_BYTES), 4)
+    """A block of many threads a row of up to WIDE_BYTES, or one that is read in steps of as much."""
+    packs = 1 if row_bytes <= WIDE * PACK_BYTES else 2
     return Choice(f"wide_{packs}", rows, WIDE)
 
 

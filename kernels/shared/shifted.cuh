@@ -45,6 +45,17 @@ __device__ __forceinline__ Bits load_elements(const SCALAR* from, int count) {
     return bits;
 }
 
+// The pack at an aligned address near `from` to `end`: where it is not all between them, the elements that are.
+__device__ __forceinline__ Bits load_near(const SCALAR* address, const SCALAR* from, const SCALAR* end) {
+    if (address >= from && address + PACK <= end) return __ldg(reinterpret_cast<const Bits*>(address));
+    Bits bits = {};
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) {
+        if (address + i >= from && address + i < end) reinterpret_cast<Pack&>(bits).element[i] = address[i];
+    }
+    return bits;
+}
+
 // The first `count` elements of a pack at any address, that of the next lane 16 bytes further. By whole warps, whether
 // or not their lanes have something to store.
 __device__ __forceinline__ void store_shifted(SCALAR* to, const Bits& bits, int count) {

@@ -22,17 +22,6 @@ struct SkewedTile {
     }
 };
 
-// The pack at an aligned address near `from` to `end`: where it is not all between them, the elements that are.
-__device__ __forceinline__ Bits load_near(const SCALAR* address, const SCALAR* from, const SCALAR* end) {
-    if (address >= from && address + PACK <= end) return __ldg(reinterpret_cast<const Bits*>(address));
-    Bits bits = {};
-#pragma unroll
-    for (int i = 0; i < PACK; ++i) {
-        if (address + i >= from && address + i < end) reinterpret_cast<Pack&>(bits).element[i] = address[i];
-    }
-    return bits;
-}
-
 template <int PACKS>
 __device__ __forceinline__ void transpose_skewed(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
     using Tile = SkewedTile<PACKS>;
