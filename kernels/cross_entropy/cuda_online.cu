@@ -3,13 +3,14 @@
 // Formula: loss[r] = log(sum_c exp(x[r, c] - m_r)) + m_r - x[r, label[r]], m_r the row's maximum, exp(t) =
 //   2^(t log2 e). The sum so far is scaled by exp(m - m') when the maximum rises from m to m'. 4 rows cols
 //   FLOP, rows cols s bytes.
-// Mapping: a block owns a row, or a piece of one where there are few rows. A thread takes every so-manyth
+// Mapping: a block owns a row, or a piece of one where there are few rows; lanes of a warp own a short one. A thread takes every so-manyth
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
 //   leave maximum and sum, which a second kernel joins, in the same order at every call.
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
 #include "cross_entropy/labels.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int UNROLL = 2;
 
@@ -92,6 +93,56 @@ extern "C" __global__ void cross_entropy_row(
     const Statistics row = over_block(statistics_of(x, cols));
     if (threadIdx.x == 0) store_loss(row, at_label, label == IGNORED, loss + blockIdx.x);
 }
+
+// Some lanes of a warp a row.
+template <int LANES>
+__device__ __forceinline__ void short_row(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    constexpr int PACKS = LANES < WARP ? 1 : 4;  // under way at once
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const bool has_row = row < rows;
+    const ShortRow here(x, has_row ? row : 0, rows, cols);
+    const long long label = has_row ? labels[row] : IGNORED;
+    const float at_label = has_row && lane == 0 ? load_at(here.row, label, cols) : 0.0f;
+    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+    const int packs = has_row ? here.packs() : 0;
+    for (int pack = lane; pack < packs; pack += PACKS * LANES) {
+        Bits bits[PACKS];
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            bits[p] = {};
+            if (pack + p * LANES < packs) bits[p] = here.load(pack + p * LANES);
+        }
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            float values[PACK];
+            here.unpack(bits[p], pack + p * LANES, NEGATIVE_INFINITY, values);
+            add(mine, values);
+        }
+    }
+    float highest = mine.highest;
+#pragma unroll
+    for (int offset = LANES / 2; offset; offset /= 2) {
+        highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, offset));
+    }
+    const float total = lanes_sum<LANES>(mine.total * rescale(mine.highest, highest));
+    if (has_row && lane == 0) store_loss({highest, total}, at_label, label == IGNORED, loss + row);
+}
+
+#define SHORT_KERNEL(LANES)                                                                            \
+    extern "C" __global__ void __launch_bounds__(128) cross_entropy_lanes_##LANES(                     \
+        const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
+        long long rows, long long cols) {                                                              \
+        short_row<LANES>(x, labels, loss, rows, cols);                                                 \
+    }
+
+SHORT_KERNEL(2)
+SHORT_KERNEL(4)
+SHORT_KERNEL(8)
+SHORT_KERNEL(16)
+SHORT_KERNEL(32)
 
 // Statistics of pieces of `length` elements, the last one of a row shorter; (rows, pieces).
 extern "C" __global__ void cross_entropy_piece(

@@ -8,6 +8,8 @@ MOST_THREADS = 256
 SHORTEST_PIECE_BYTES = 8 * 1024
 MOST_PIECES = 32  # a warp joins them
 BLOCKS_PER_MULTIPROCESSOR = 8  # what runs at once
+LONGEST_SHORT_BYTES = 2048  # of a row that a warp or some lanes of one have
+SHORT_THREADS = 128
 
 
 def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -18,6 +20,13 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     rows, cols = logits.shape
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     row_bytes = cols * logits.element_size()
+    if 0 < row_bytes <= LONGEST_SHORT_BYTES:
+        lanes = short_lanes(cols, logits)
+        blocks = -(-rows * lanes // SHORT_THREADS)
+        program.launch(
+            f"cross_entropy_lanes_{lanes}", blocks, SHORT_THREADS, logits, labels, loss, rows, cols
+        )
+        return loss
     threads = min(-(-row_bytes // (PACK_BYTES * WARP)) * WARP, MOST_THREADS)
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
     pieces = max(1, min(wanted, row_bytes // SHORTEST_PIECE_BYTES, MOST_PIECES))
@@ -30,3 +39,11 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     program.launch("cross_entropy_piece", rows * pieces, threads, logits, piece, cols, pieces, length)
     program.launch("cross_entropy_join", rows, WARP, logits, labels, piece, loss, cols, pieces)
     return loss
+
+
+def short_lanes(cols: int, x: torch.Tensor) -> int:
+    """Lanes of a row, with a word of 16 bytes each where it has no more than a warp takes."""
+    size = x.element_size()
+    packed = cols * size % PACK_BYTES == 0 and x.data_ptr() % PACK_BYTES == 0
+    words = -(-(cols * size + (0 if packed else PACK_BYTES - size)) // PACK_BYTES)
+    return min(max(1 << (words - 1).bit_length(), 2), WARP)

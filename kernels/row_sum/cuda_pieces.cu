@@ -1,7 +1,7 @@
 // Sum of rows, 16 bytes an access; where rows are few, each is split into pieces for many blocks.
 //
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
-// Mapping: a row group owns a row or a piece of one, a warp for short rows and a block for long ones.
+// Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones.
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
 //   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
@@ -11,6 +11,7 @@
 //   weighted_sum/cuda_row. Programmatic dependent launch is in the CUDA C++ Programming Guide.
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_pieces.py
 
@@ -58,6 +59,32 @@ extern "C" __global__ void row_sum_warp(
     const float sum = warp_sum(partial_sum(x + row * cols, cols, lane, WARP));
     if (lane == 0) y[row] = sum;
 }
+
+// Some lanes of a warp a row, a word of 16 bytes each.
+template <int LANES>
+__device__ __forceinline__ void short_row(const SCALAR* x, float* y, long long rows, long long cols) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const ShortRow here(x, row < rows ? row : 0, rows, cols);
+    float values[PACK] = {};
+    if (row < rows && lane < here.packs()) here.unpack(here.load(lane), lane, 0.0f, values);
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) sum += values[i];
+    sum = lanes_sum<LANES>(sum);
+    if (row < rows && lane == 0) y[row] = sum;
+}
+
+#define SHORT_KERNEL(LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_lanes_##LANES(                            \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) {          \
+        short_row<LANES>(x, y, rows, cols);                                                             \
+    }
+
+SHORT_KERNEL(2)
+SHORT_KERNEL(4)
+SHORT_KERNEL(8)
+SHORT_KERNEL(16)
 
 extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {
     const float sum = block_sum(partial_sum(x + blockIdx.x * cols, cols, threadIdx.x, blockDim.x));

@@ -56,6 +56,29 @@ __device__ __forceinline__ Bits load_near(const SCALAR* address, const SCALAR* f
     return bits;
 }
 
+// Whole words that a short row of any alignment lies in: lanes take one each, and leave out what is of other rows.
+struct ShortRow {
+    const SCALAR *row, *from, *end;  // the row, and the tensor that it is of
+    int past, cols;
+
+    __device__ __forceinline__ ShortRow(const SCALAR* all, long long row, long long rows, long long cols)
+        : row(all + row * cols), from(all), end(all + rows * cols), cols(static_cast<int>(cols)) {
+        past = static_cast<int>(bytes_past(this->row) / sizeof(SCALAR));
+    }
+    __device__ __forceinline__ int packs() const { return (past + cols + PACK - 1) / PACK; }
+    __device__ __forceinline__ Bits load(int pack) const { return load_near(row + pack * PACK - past, from, end); }
+
+    // The elements of a pack, `outside` in place of those that are not the row's.
+    __device__ __forceinline__ void unpack(const Bits& bits, int pack, float outside, float (&values)[PACK]) const {
+        unpack_words(bits, values);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            const int at = pack * PACK - past + i;
+            if (at < 0 || at >= cols) values[i] = outside;
+        }
+    }
+};
+
 // The first `count` elements of a pack at any address, that of the next lane 16 bytes further. By whole warps, whether
 // or not their lanes have something to store.
 __device__ __forceinline__ void store_shifted(SCALAR* to, const Bits& bits, int count) {
