@@ -14,38 +14,39 @@
 //   group before it: one order of addition, and a chain of one wait in GROUP tiles.
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int THREADS = 256;    // as in cuda_lookback.py
-constexpr int WIDE = 1024;      // of a block where rows are few, as in cuda_lookback.py
 constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
 // Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
 template <int PACKS>
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
 
-using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
-
-// A run cut into packs of 16 aligned bytes. The first and the last one may lie only partly in it.
+// A row cut into packs of 16 aligned bytes. The first and the last one may lie only partly in it.
 struct Grid {
+    const SCALAR *from, *end;  // of all rows
     long long length;
-    int skew;  // elements of the first pack that lie before the run
+    int skew;  // elements of the first pack that lie before the row
 
-    __device__ __forceinline__ Grid(const SCALAR* start, long long length) : length(length) {
-        skew = static_cast<int>(reinterpret_cast<unsigned long long>(start) & 15) / sizeof(SCALAR);
+    __device__ __forceinline__ Grid(const SCALAR* all, long long row, long long rows, long long cols)
+        : from(all), end(all + rows * cols), length(cols) {
+        skew = static_cast<int>(bytes_past(all + row * cols) / sizeof(SCALAR));
     }
     __device__ __forceinline__ long long packs() const { return (length + skew + PACK - 1) / PACK; }
     __device__ __forceinline__ long long at(long long pack) const { return pack * PACK - skew; }
     __device__ __forceinline__ bool has(long long at) const { return at >= 0 && at < length; }
     __device__ __forceinline__ bool is_inside(long long at) const { return at >= 0 && at + PACK <= length; }
 
-    // Zeros where the run is not.
+    // Zeros where the row is not.
     __device__ __forceinline__ Bits load(const SCALAR* x, long long at) const {
         if (is_inside(at)) return __ldg(reinterpret_cast<const Bits*>(x + at));
-        Bits bits;
+        Bits bits = {};
+        if (at + PACK <= 0 || at >= length) return bits;
+        bits = load_near(x + at, from, end);
         Pack& pack = reinterpret_cast<Pack&>(bits);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) {
-            from_float(0.0f, pack.element[i]);
-            if (has(at + i)) pack.element[i] = x[at + i];
+            if (!has(at + i)) from_float(0.0f, pack.element[i]);
         }
         return bits;
     }
@@ -71,10 +72,6 @@ __device__ __forceinline__ float warp_running_sum(float value) {
         if (lane >= offset) value += before;
     }
     return value;
-}
-
-__device__ __forceinline__ void unpack(const Bits& bits, float (&values)[PACK]) {
-    unpack(reinterpret_cast<const Pack&>(bits), values);
 }
 
 __device__ __forceinline__ float sum_of(const Bits& bits) {
@@ -152,9 +149,11 @@ __device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
 }
 
 template <int PACKS, int TILE_THREADS>
-__device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long cols) {
+__device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long row, long long rows, long long cols) {
     constexpr bool WHOLE_BLOCK = TILE_THREADS > WARP;
-    const Grid grid(x, cols);
+    const Grid grid(x, row, rows, cols);
+    x += row * cols;
+    y += row * cols;
     Tile<PACKS, TILE_THREADS> tile;
     const long long tiles = tile.count(grid);
     float carried = 0.0f;
@@ -182,26 +181,23 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     extern "C" __global__ void __launch_bounds__(128) cumsum_warp_##PACKS(                                \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {           \
         const long long row = thread_of_grid() / WARP;                                                    \
-        if (row < rows) cumsum_row<PACKS, WARP>(x + row * cols, y + row * cols, cols);                   \
+        if (row < rows) cumsum_row<PACKS, WARP>(x, y, row, rows, cols); \
     }
 
 WARP_KERNEL(1)
 WARP_KERNEL(2)
 WARP_KERNEL(4)
 
-#define BLOCK_KERNEL(NAME, PACKS, THREADS)                                                  \
-    extern "C" __global__ void __launch_bounds__(THREADS) cumsum_##NAME##_##PACKS(          \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols) {             \
-        cumsum_row<PACKS, THREADS>(x + blockIdx.x * cols, y + blockIdx.x * cols, cols);     \
+#define BLOCK_KERNEL(PACKS)                                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(              \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols \
+    ) {                                                                                      \
+        cumsum_row<PACKS, THREADS>(x, y, blockIdx.x, rows, cols);                            \
     }
 
-BLOCK_KERNEL(block, 1, THREADS)
-BLOCK_KERNEL(block, 2, THREADS)
-BLOCK_KERNEL(block, 4, THREADS)
-// A row is all under way at once.
-BLOCK_KERNEL(wide, 1, WIDE)
-BLOCK_KERNEL(wide, 2, WIDE)
-
+BLOCK_KERNEL(1)
+BLOCK_KERNEL(2)
+BLOCK_KERNEL(4)
 // ---- Long rows ---------------------------------------------------------------------------------
 
 // A sum and whether it is known yet, in the one word that is written and read at once. Zero: not known.
@@ -237,12 +233,12 @@ __device__ __forceinline__ void lookback(
     if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
     __syncthreads();
     const long long row = number / tiles, t = number % tiles, group = t / GROUP;
+    const Grid grid(x, row, rows, cols);
     x += row * cols;
     y += row * cols;
     sums += row * tiles;
     starts += row * groups;
 
-    const Grid grid(x, cols);
     Tile<LONG_PACKS, THREADS> tile;
     const long long first = tile.first_at(grid, t);
     __shared__ Bits kept[LONG_PACKS][THREADS];

@@ -5,15 +5,14 @@ from typing import NamedTuple
 import torch
 
 THREADS = 256  # as in cuda_lookback.cu
-WIDE = 1024  # threads, as in cuda_lookback.cu
 GROUP = 256
 LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
-FEW_ROWS_PER_MULTIPROCESSOR = 2
-TILES_PER_MULTIPROCESSOR = 2  # at least, where smaller tiles give so many
-WIDE_BYTES = 2 * WIDE * PACK_BYTES  # of a row that one block has, where rows are few
+SHORTEST_LONG_BYTES = 40 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
+FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
+TILES = 0.33  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
 
 
 class Choice(NamedTuple):
@@ -43,19 +42,10 @@ def choose(rows: int, row_bytes: int, multiprocessors: int) -> Choice:
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
             return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
-    if rows <= FEW_ROWS_PER_MULTIPROCESSOR * multiprocessors:
-        if row_bytes > WIDE_BYTES:
-            return looking_back(rows, row_bytes, multiprocessors)
-        if row_bytes > 2 * THREADS * PACK_BYTES:
-            return wide(rows, row_bytes)
+    if row_bytes > SHORTEST_LONG_BYTES and rows <= FEW_ROWS * multiprocessors:
+        return looking_back(rows, row_bytes, multiprocessors)
     packs = next((p for p in (1, 2) if row_bytes <= p * THREADS * PACK_BYTES), 4)
     return Choice(f"block_{packs}", rows, THREADS)
-
-
-def wide(rows: int, row_bytes: int) -> Choice:
-    """A block of many threads a row of up to WIDE_BYTES, or one that is read in steps of as much."""
-    packs = 1 if row_bytes <= WIDE * PACK_BYTES else 2
-    return Choice(f"wide_{packs}", rows, WIDE)
 
 
 def looking_back(
@@ -64,7 +54,7 @@ def looking_back(
     """Blocks on tiles, of the largest of ``sizes`` that leaves work for all multiprocessors."""
     for packs in sizes:
         tiles = -(-row_bytes // (packs * THREADS * PACK_BYTES))
-        if rows * tiles >= TILES_PER_MULTIPROCESSOR * multiprocessors:
+        if rows * tiles >= TILES * multiprocessors:
             break
     return Choice(f"lookback_{packs}", rows * tiles, THREADS, tiles)
 
@@ -74,8 +64,7 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
     rows, cols = x.shape
     name = f"cumsum_{chosen.name}"
     if not chosen.tiles:
-        sizes = (rows, cols) if chosen.name.startswith("warp") else (cols,)
-        program.launch(name, chosen.blocks, chosen.threads, x, y, *sizes)
+        program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols)
         return
     count = 1 + rows * (chosen.tiles + -(-chosen.tiles // GROUP))
     words = torch.empty(count, dtype=torch.int64, device=x.device)

@@ -87,6 +87,10 @@ struct LayerNorm {
     __device__ __forceinline__ bool extras_are_aligned(long long column) const {
         return w.is_aligned(column) && b.is_aligned(column);
     }
+    __device__ __forceinline__ void expect(long long column) const {
+        w.expect(column);
+        b.expect(column);
+    }
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return {w.at<ALIGNED>(column), b.at<ALIGNED>(column)};

@@ -37,7 +37,13 @@ __device__ __forceinline__ float sum_of_packs(const SCALAR* x, long long packs, 
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) sum[u] += sum_of(values[u]);
     }
-    for (; pack < packs; pack += threads) sum[0] += sum_of(load_pack(x + pack * PACK));
+    Pack values[UNROLL - 1] = {};  // what is left, under way at once too
+#pragma unroll
+    for (int u = 0; u < UNROLL - 1; ++u) {
+        if (pack + u * threads < packs) values[u] = load_pack(x + (pack + u * threads) * PACK);
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL - 1; ++u) sum[u] += sum_of(values[u]);
 #pragma unroll
     for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];
     return sum[0];

@@ -26,12 +26,17 @@ __device__ __forceinline__ int load_row(
         const SCALAR* other = operation.residual + first;
         SCALAR* joined = operation.h + first;
         const bool is_alike = is_aligned(other), joined_is_alike = is_aligned(joined);
+        Bits others[PACKS] = {};
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {  // all under way at once
+            const int at = (thread + p * threads) * PACK;
+            if (p < inside) others[p] = is_alike ? load_bits(other + at) : load_elements(other + at);
+        }
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
-            const int at = (thread + p * threads) * PACK;
             if (p >= inside) break;
-            kept[p] = operation.join(kept[p], is_alike ? load_bits(other + at) : load_elements(other + at));
-            store_bits(joined + at, kept[p], joined_is_alike);
+            kept[p] = operation.join(kept[p], others[p]);
+            store_bits(joined + (thread + p * threads) * PACK, kept[p], joined_is_alike);
         }
     }
     return inside;
@@ -71,6 +76,10 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
     Bits kept[PACKS];
     float edges[EDGES];
     const int inside = load_row(operation, start + run.head, static_cast<int>(run.packs), thread, threads, kept);
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        if (p < inside) operation.expect(run.head + (thread + p * threads) * PACK);
+    }
     auto mine = Operation::nothing();
 #pragma unroll
     for (int e = 0; e < EDGES; ++e) {

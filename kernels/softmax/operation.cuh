@@ -40,6 +40,7 @@ struct Softmax {
         return {base_of(all.highest), fast_reciprocal(all.total)};
     }
     __device__ __forceinline__ bool extras_are_aligned(long long) const { return true; }
+    __device__ __forceinline__ void expect(long long) const {}
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long) const {
         return {};

@@ -24,9 +24,7 @@ DOMAIN = "cols <= 2**31 - 2**20 and rows * ((cols + 4095) // 4096) < 2**31"
 GROUPS, GROUP = 512, 32  # of a sample
 TILE = 4096
 CAPACITY = 4096  # keys of a list, or as many as a row has elements
-LISTS_BYTES = (
-    2**29
-)  # of the rows that are taken at once: those of all may take more than x
+LISTS_BYTES = 2**29  # of the rows that are taken at once: those of all may take more than x
 
 _K = tl.constexpr(K)
 LOWEST_ORDER = tl.constexpr(-(2**31))  # below every element's

@@ -93,3 +93,21 @@ extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_few_cols(
 ) {
     transpose_few_cols(x, y, thin_tile(), rows, cols, static_cast<int>(bits));
 }
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_rows(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    transpose_direct_rows(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols));
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_cols(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    transpose_direct_cols(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols));
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_line(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    copy_line(x, y, rows * cols);
+}

@@ -6,11 +6,15 @@ SQUARES = 16  # on a side of a tile, as in cuda_swizzled.cu
 PACK_BYTES = 16
 SKEWED_THREADS = 256  # as in skewed.cuh
 SKEWED_PACKS = (16, 8, 4)  # on a side of a tile whose rows begin anywhere
-MOST_FEW = 48  # rows or columns of a thin matrix, as in thin.cuh
+MOST_FEW = 256  # rows or columns of a thin matrix, as in thin.cuh
+MOST_PACKED_FEW = 48  # the same where rows and columns are whole packs
 THIN_THREADS = 256
-THIN_ELEMENTS = 4096  # of a tile, as in thin.cuh
+MOST_OF_MANY_BLOCKS = 4096  # elements of a tile, where it need not be larger to be SHORTEST_BITS long
+THIN_ELEMENTS = 8192  # of a tile, as in thin.cuh
 BLOCKS_PER_MULTIPROCESSOR = 4  # at least, where smaller tiles give so many
-SHORTEST_BITS = 6  # 64 elements of a line
+SHORTEST_BITS = 5  # 32 elements of a line
+DIRECT_UNROLL = 2  # as in thin.cuh
+MOST_DIRECT_FEW, MOST_DIRECT = 8, 2**20  # lines, and elements, where no tile is worth its time
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -21,14 +25,19 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         return y
     enough = BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count
     few, many = min(rows, cols), max(rows, cols)
-    if few <= MOST_FEW < many:
-        bits = (THIN_ELEMENTS // few).bit_length() - 1
-        while bits > SHORTEST_BITS and -(-many >> bits) < enough:
-            bits -= 1
-        name = "transpose_few_rows" if rows == few else "transpose_few_cols"
-        program.launch(name, -(-many >> bits), THIN_THREADS, x, y, rows, cols, bits)
-        return y
     pack = PACK_BYTES // x.element_size()
+    if few == 1:
+        program.launch("transpose_line", -(-many // (THIN_THREADS * pack)), THIN_THREADS, x, y, rows, cols)
+        return y
+    end = "rows" if rows == few else "cols"
+    if few <= MOST_DIRECT_FEW and rows * cols <= MOST_DIRECT:
+        blocks = -(-rows * cols // (THIN_THREADS * DIRECT_UNROLL))
+        program.launch(f"transpose_direct_{end}", blocks, THIN_THREADS, x, y, rows, cols)
+        return y
+    if few <= MOST_FEW < many and (few <= MOST_PACKED_FEW or rows % pack or cols % pack):
+        bits = thin_bits(few, many, enough)
+        program.launch(f"transpose_few_{end}", -(-many >> bits), THIN_THREADS, x, y, rows, cols, bits)
+        return y
     if rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0:
         side = SQUARES * pack
         blocks = -(-rows // side) * -(-cols // side)
@@ -41,3 +50,11 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
             break
     program.launch(f"transpose_skewed_{packs}", blocks, SKEWED_THREADS, x, y, rows, cols)
     return y
+
+
+def thin_bits(few: int, many: int, enough: int) -> int:
+    """The length of a tile of a thin matrix, as a power of two: less where tiles would not be ``enough``."""
+    bits = (THIN_ELEMENTS // few).bit_length() - 1
+    while bits > SHORTEST_BITS and (few << bits > MOST_OF_MANY_BLOCKS or -(-many >> bits) < enough):
+        bits -= 1
+    return bits
