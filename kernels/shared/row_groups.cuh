@@ -107,3 +107,27 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
         from_float(operation.map_element(edges[e], column, scale), y[column]);
     }
 }
+
+// Short rows element by element, a lane every LANES-th of them: for rows so short that packs save no access, and what
+// finds the packs of a row takes longer than the row.
+template <int LANES, int EACH, typename Operation>
+__device__ __forceinline__ void rows_by_elements(const Operation& operation, long long rows, long long cols) {
+    const long long row = thread_of_grid() / LANES, start = row * cols;
+    const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;
+    float values[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        if (lane + e * LANES < length) values[e] = to_float(operation.x[start + lane + e * LANES]);
+    }
+    auto mine = Operation::nothing();
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        if (lane + e * LANES < length) Operation::add_element(mine, values[e]);
+    }
+    const auto scale = operation.scale_of(Operation::template over_lanes<LANES>(mine), cols);
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int column = lane + e * LANES;
+        if (column < length) from_float(operation.map_element(values[e], column, scale), operation.y[start + column]);
+    }
+}

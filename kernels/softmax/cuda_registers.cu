@@ -73,6 +73,21 @@ KERNEL_AT_ANY_ALIGNMENT(softmax_any_32, 32, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_8, BLOCK_GROUP, 8, 512, 1)
 
+// Rows of up to LANES * EACH elements, at any alignment.
+#define KERNEL_OF_ELEMENTS(LANES, EACH)                                                                       \
+    extern "C" __global__ void __launch_bounds__(128) softmax_elements_##LANES##_##EACH(                      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
+        rows_by_elements<LANES, EACH>(Softmax{x, y}, rows, cols);                                             \
+    }
+
+KERNEL_OF_ELEMENTS(4, 1)
+KERNEL_OF_ELEMENTS(8, 1)
+KERNEL_OF_ELEMENTS(16, 1)
+KERNEL_OF_ELEMENTS(16, 2)
+KERNEL_OF_ELEMENTS(16, 4)
+KERNEL_OF_ELEMENTS(32, 1)
+KERNEL_OF_ELEMENTS(32, 2)
+
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {
     const int piece = blockDim.x * PACK;
