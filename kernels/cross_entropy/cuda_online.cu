@@ -94,55 +94,110 @@ extern "C" __global__ void cross_entropy_row(
     if (threadIdx.x == 0) store_loss(row, at_label, label == IGNORED, loss + blockIdx.x);
 }
 
-// Some lanes of a warp a row.
+// ---- Short rows, by lanes of a warp: all of a row at once, its maximum before its powers --------------
+
+// A word of one or two elements.
+#if defined(SCALAR_IS_FLOAT32)
+constexpr unsigned NEGATIVE_INFINITIES = 0xff800000u;
+#elif defined(SCALAR_IS_FLOAT16)
+constexpr unsigned NEGATIVE_INFINITIES = 0xfc00fc00u;
+#else
+constexpr unsigned NEGATIVE_INFINITIES = 0xff80ff80u;
+#endif
+
 template <int LANES>
+__device__ __forceinline__ float lanes_max(float value) {
+#pragma unroll
+    for (int offset = LANES / 2; offset; offset /= 2) value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, offset));
+    return value;
+}
+
+// A lane has PACKS words of 16 bytes.
+template <int LANES, int PACKS>
 __device__ __forceinline__ void short_row(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
 ) {
-    constexpr int PACKS = LANES < WARP ? 1 : 4;  // under way at once
     const long long row = thread_of_grid() / LANES;
     const int lane = threadIdx.x % LANES;
     const bool has_row = row < rows;
     const ShortRow here(x, has_row ? row : 0, rows, cols);
-    const long long label = has_row ? labels[row] : IGNORED;
-    const float at_label = has_row && lane == 0 ? load_at(here.row, label, cols) : 0.0f;
-    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
     const int packs = has_row ? here.packs() : 0;
-    for (int pack = lane; pack < packs; pack += PACKS * LANES) {
-        Bits bits[PACKS];
+    Bits kept[PACKS];
 #pragma unroll
-        for (int p = 0; p < PACKS; ++p) {
-            bits[p] = {};
-            if (pack + p * LANES < packs) bits[p] = here.load(pack + p * LANES);
-        }
-#pragma unroll
-        for (int p = 0; p < PACKS; ++p) {
-            float values[PACK];
-            here.unpack(bits[p], pack + p * LANES, NEGATIVE_INFINITY, values);
-            add(mine, values);
-        }
+    for (int p = 0; p < PACKS; ++p) {
+        const int pack = lane + p * LANES;
+        kept[p] = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
+        if (pack < packs) kept[p] = here.load(pack, NEGATIVE_INFINITY);
     }
-    float highest = mine.highest;
+    const long long label = has_row && lane == 0 ? labels[row] : IGNORED;
+    const float at_label = has_row && lane == 0 ? load_at(here.row, label, cols) : 0.0f;
+    float highest = NEGATIVE_INFINITY;
 #pragma unroll
-    for (int offset = LANES / 2; offset; offset /= 2) {
-        highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, offset));
+    for (int p = 0; p < PACKS; ++p) {
+        float values[PACK];
+        unpack_words(kept[p], values);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) highest = fmaxf(highest, values[i]);
     }
-    const float total = lanes_sum<LANES>(mine.total * rescale(mine.highest, highest));
+    highest = lanes_max<LANES>(highest);
+    const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+    keep_packed(kept);
+    float totals[2] = {};
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        float values[PACK];
+        unpack_words(kept[p], values);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) totals[i % 2] += fast_exp2((values[i] - base) * LOG2_E);
+    }
+    const float total = lanes_sum<LANES>(totals[0] + totals[1]);
     if (has_row && lane == 0) store_loss({highest, total}, at_label, label == IGNORED, loss + row);
 }
 
-#define SHORT_KERNEL(LANES)                                                                            \
-    extern "C" __global__ void __launch_bounds__(128) cross_entropy_lanes_##LANES(                     \
+#define SHORT_KERNEL(LANES, PACKS)                                                                     \
+    extern "C" __global__ void __launch_bounds__(128) cross_entropy_lanes_##LANES##_##PACKS(           \
         const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
         long long rows, long long cols) {                                                              \
-        short_row<LANES>(x, labels, loss, rows, cols);                                                 \
+        short_row<LANES, PACKS>(x, labels, loss, rows, cols);                                          \
     }
 
-SHORT_KERNEL(2)
-SHORT_KERNEL(4)
-SHORT_KERNEL(8)
-SHORT_KERNEL(16)
-SHORT_KERNEL(32)
+SHORT_KERNEL(4, 1)
+SHORT_KERNEL(8, 1)
+SHORT_KERNEL(16, 1)
+SHORT_KERNEL(32, 1)
+SHORT_KERNEL(32, 2)
+SHORT_KERNEL(32, 4)
+
+// A lane has an element: of rows so short that words save no access.
+template <int LANES>
+__device__ __forceinline__ void row_of_elements(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const bool has_row = row < rows, has = has_row && lane < cols;
+    const float value = has ? to_float(x[row * cols + lane]) : NEGATIVE_INFINITY;
+    const long long label = has_row ? labels[row] : IGNORED;
+    const float highest = lanes_max<LANES>(value), base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+    const float total = lanes_sum<LANES>(fast_exp2((value - base) * LOG2_E));
+    float at_label = __shfl_sync(WHOLE_WARP, value, static_cast<int>(label), LANES);
+    if (static_cast<unsigned long long>(label) >= cols) at_label = __int_as_float(0x7fffffff);
+    if (has_row && lane == 0) store_loss({highest, total}, at_label, label == IGNORED, loss + row);
+}
+
+#define ELEMENTS_KERNEL(LANES)                                                                         \
+    extern "C" __global__ void __launch_bounds__(128) cross_entropy_elements_##LANES(                  \
+        const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
+        long long rows, long long cols) {                                                              \
+        row_of_elements<LANES>(x, labels, loss, rows, cols);                                           \
+    }
+
+ELEMENTS_KERNEL(4)
+ELEMENTS_KERNEL(8)
+ELEMENTS_KERNEL(16)
+ELEMENTS_KERNEL(32)
+
+// ---- Few rows, in pieces ---------------------------------------------------------------------------------
 
 // Statistics of pieces of `length` elements, the last one of a row shorter; (rows, pieces).
 extern "C" __global__ void cross_entropy_piece(

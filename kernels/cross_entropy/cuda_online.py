@@ -8,7 +8,7 @@ MOST_THREADS = 256
 SHORTEST_PIECE_BYTES = 8 * 1024
 MOST_PIECES = 32  # a warp joins them
 BLOCKS_PER_MULTIPROCESSOR = 8  # what runs at once
-LONGEST_SHORT_BYTES = 2048  # of a row that a warp or some lanes of one have
+MOST_ELEMENTS = 16  # of a row whose lanes have one each
 SHORT_THREADS = 128
 
 
@@ -20,11 +20,10 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     rows, cols = logits.shape
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     row_bytes = cols * logits.element_size()
-    if 0 < row_bytes <= LONGEST_SHORT_BYTES:
-        lanes = short_lanes(cols, logits)
-        blocks = -(-rows * lanes // SHORT_THREADS)
+    if short := short_kernel(cols, logits):
+        name, lanes = short
         program.launch(
-            f"cross_entropy_lanes_{lanes}", blocks, SHORT_THREADS, logits, labels, loss, rows, cols
+            name, -(-rows * lanes // SHORT_THREADS), SHORT_THREADS, logits, labels, loss, rows, cols
         )
         return loss
     threads = min(-(-row_bytes // (PACK_BYTES * WARP)) * WARP, MOST_THREADS)
@@ -41,9 +40,15 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return loss
 
 
-def short_lanes(cols: int, x: torch.Tensor) -> int:
-    """Lanes of a row, with a word of 16 bytes each where it has no more than a warp takes."""
+def short_kernel(cols: int, x: torch.Tensor) -> tuple[str, int] | None:
+    """The kernel of rows of so few columns, and the lanes of a row; None where a block takes one."""
+    if cols <= MOST_ELEMENTS:
+        lanes = max(1 << max(cols - 1, 0).bit_length(), 4)
+        return f"cross_entropy_elements_{lanes}", lanes
     size = x.element_size()
     packed = cols * size % PACK_BYTES == 0 and x.data_ptr() % PACK_BYTES == 0
     words = -(-(cols * size + (0 if packed else PACK_BYTES - size)) // PACK_BYTES)
-    return min(max(1 << (words - 1).bit_length(), 2), WARP)
+    for lanes, packs in ((4, 1), (8, 1), (16, 1), (WARP, 1), (WARP, 2), (WARP, 4)):
+        if words <= lanes * packs:
+            return f"cross_entropy_lanes_{lanes}_{packs}", lanes
+    return None

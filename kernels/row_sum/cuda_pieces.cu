@@ -72,25 +72,65 @@ __device__ __forceinline__ void short_row(const SCALAR* x, float* y, long long r
     const long long row = thread_of_grid() / LANES;
     const int lane = threadIdx.x % LANES;
     const ShortRow here(x, row < rows ? row : 0, rows, cols);
-    float values[PACK] = {};
-    if (row < rows && lane < here.packs()) here.unpack(here.load(lane), lane, 0.0f, values);
-    float sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < PACK; ++i) sum += values[i];
-    sum = lanes_sum<LANES>(sum);
+    Bits bits = {};
+    if (row < rows && lane < here.packs()) bits = here.load(lane, 0.0f);
+    const float sum = lanes_sum<LANES>(sum_of(reinterpret_cast<const Pack&>(bits)));
     if (row < rows && lane == 0) y[row] = sum;
 }
 
-#define SHORT_KERNEL(LANES)                                                                             \
-    extern "C" __global__ void __launch_bounds__(128) row_sum_lanes_##LANES(                            \
-        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) {          \
-        short_row<LANES>(x, y, rows, cols);                                                             \
+#define SHORT_KERNEL(LANES)                                                                    \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_lanes_##LANES(                   \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
+        short_row<LANES>(x, y, rows, cols);                                                    \
     }
 
 SHORT_KERNEL(2)
 SHORT_KERNEL(4)
 SHORT_KERNEL(8)
 SHORT_KERNEL(16)
+
+// Element by element, EACH a thread: less to do before the first load, where that is most of the time.
+template <int EACH>
+__device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int thread, int threads) {
+    float values[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int at = thread + e * threads;
+        values[e] = at < cols ? to_float(x[at]) : 0.0f;
+    }
+#pragma unroll
+    for (int step = 1; step < EACH; step *= 2) {
+#pragma unroll
+        for (int e = 0; e + step < EACH; e += 2 * step) values[e] += values[e + step];
+    }
+    return values[0];
+}
+
+#define ELEMENTS_KERNEL(LANES, EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_elements_##LANES##_##EACH(                  \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) {            \
+        const long long row = thread_of_grid() / LANES;                                                   \
+        const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;           \
+        const float sum = lanes_sum<LANES>(sum_of_elements<EACH>(x + row * cols, length, lane, LANES));   \
+        if (length && lane == 0) y[row] = sum;                                                            \
+    }
+
+ELEMENTS_KERNEL(1, 4)
+ELEMENTS_KERNEL(2, 4)
+ELEMENTS_KERNEL(4, 4)
+
+// A block a row of few.
+#define ROW_OF_ELEMENTS_KERNEL(EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(1024) row_sum_row_##EACH(                                \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {                            \
+        const float sum = block_sum(sum_of_elements<EACH>(                                                \
+            x + blockIdx.x * cols, static_cast<int>(cols), threadIdx.x, blockDim.x));                     \
+        if (threadIdx.x == 0) y[blockIdx.x] = sum;                                                        \
+    }
+
+ROW_OF_ELEMENTS_KERNEL(4)
+ROW_OF_ELEMENTS_KERNEL(8)
+ROW_OF_ELEMENTS_KERNEL(16)
 
 extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {
     const float sum = block_sum(partial_sum(x + blockIdx.x * cols, cols, threadIdx.x, blockDim.x));

@@ -68,14 +68,18 @@ struct ShortRow {
     __device__ __forceinline__ int packs() const { return (past + cols + PACK - 1) / PACK; }
     __device__ __forceinline__ Bits load(int pack) const { return load_near(row + pack * PACK - past, from, end); }
 
-    // The elements of a pack, `outside` in place of those that are not the row's.
-    __device__ __forceinline__ void unpack(const Bits& bits, int pack, float outside, float (&values)[PACK]) const {
-        unpack_words(bits, values);
+    // With elements `outside` in place of those that are not the row's.
+    __device__ __forceinline__ Bits load(int pack, float outside) const {
+        Bits bits = load(pack);
+        const int first = pack * PACK - past;
+        if (first < 0 || first + PACK > cols) {
 #pragma unroll
-        for (int i = 0; i < PACK; ++i) {
-            const int at = pack * PACK - past + i;
-            if (at < 0 || at >= cols) values[i] = outside;
+            for (int i = 0; i < PACK; ++i) {
+                const bool has = first + i >= 0 && first + i < cols;
+                if (!has) from_float(outside, reinterpret_cast<Pack&>(bits).element[i]);
+            }
         }
+        return bits;
     }
 };
 

@@ -161,7 +161,7 @@ RUN_KERNEL(softmax_backward_run_block_4, BLOCK_GROUP, 4, 512, 2)
 RUN_KERNEL(softmax_backward_run_block_8, BLOCK_GROUP, 8, 512, 1)
 
 // Short rows: those of a block lie one behind the other, and come and go as one run. Some lanes have a row of it.
-constexpr int SLAB_THREADS = 256, SLAB_ELEMENTS = 2048;  // as in cuda_registers.py
+constexpr int SLAB_THREADS = 256, SLAB_ELEMENTS = 1024;  // as in cuda_registers.py
 
 template <int LANES>
 __device__ __forceinline__ void backward_slab(
@@ -207,9 +207,6 @@ __device__ __forceinline__ void backward_slab(
 
 SLAB_KERNEL(1)
 SLAB_KERNEL(4)
-SLAB_KERNEL(8)
-SLAB_KERNEL(16)
-SLAB_KERNEL(32)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

@@ -11,7 +11,7 @@ MOST_THREADS = 512
 MOST_PACKS = 8  # of a thread
 SPREAD_FROM_PACKS = 2048  # of a row, of which there are so few that blocks of a cluster share it
 SLAB_THREADS = 256  # as in cuda_registers.cu
-SLAB_COLUMNS = {1: 4, 4: 16, 8: 64, 16: 128, 32: 256}  # at most, by lanes of a row
+SLAB_COLUMNS = {1: 4, 4: 16}  # at most, by lanes of a row
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 
