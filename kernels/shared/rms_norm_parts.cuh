@@ -6,6 +6,7 @@
 
 struct RmsNorm {
     static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr bool IN_TWO_PASSES = false;
     static constexpr unsigned OUTSIDE = 0;
     struct Statistic {
         float squares;

@@ -48,6 +48,25 @@ __device__ __forceinline__ typename Operation::Statistic over_row_group(const ty
     else return over_block<Operation>(mine);
 }
 
+// What the outputs need of a row that a row group keeps: packs, and elements beside them.
+template <int GROUP, int PACKS, int EDGES, typename Operation>
+__device__ __forceinline__ typename Operation::Scale scale_of_row(
+    const Operation& operation, const Bits (&kept)[PACKS], int inside, const float (&edges)[EDGES], int edges_here,
+    long long cols
+) {
+    if constexpr (Operation::IN_TWO_PASSES) {
+        return Operation::template scale_by_sums<GROUP>(kept, inside, edges, edges_here, cols);
+    } else {
+        auto mine = Operation::nothing();
+        Operation::add_some(mine, kept, inside);
+#pragma unroll
+        for (int e = 0; e < EDGES; ++e) {
+            if (e < edges_here) Operation::add_element(mine, edges[e]);
+        }
+        return operation.scale_of(over_row_group<GROUP, Operation>(mine), cols);
+    }
+}
+
 // The outputs of what a thread keeps.
 template <bool ALIGNED, int PACKS, typename Operation>
 __device__ __forceinline__ void write_row(
@@ -74,13 +93,13 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
     const long long row = group_row<GROUP>(), start = row * cols;
     const AlignedRun run(operation.x + start, row < rows ? cols : 0);
     Bits kept[PACKS];
-    float edges[EDGES];
+    float edges[EDGES] = {};
     const int inside = load_row(operation, start + run.head, static_cast<int>(run.packs), thread, threads, kept);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
         if (p < inside) operation.expect(run.head + (thread + p * threads) * PACK);
     }
-    auto mine = Operation::nothing();
+    int edges_here = 0;
 #pragma unroll
     for (int e = 0; e < EDGES; ++e) {
         const int edge = thread + e * threads;
@@ -88,14 +107,9 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
         const long long at = start + run.edge_at(edge);
         if constexpr (Operation::INPUTS == 1) edges[e] = to_float(operation.x[at]);
         else edges[e] = operation.join_edge(at);
+        ++edges_here;
     }
-    Operation::add_some(mine, kept, inside);
-#pragma unroll
-    for (int e = 0; e < EDGES; ++e) {
-        if (thread + e * threads < run.edges) Operation::add_element(mine, edges[e]);
-    }
-
-    const auto scale = operation.scale_of(over_row_group<GROUP, Operation>(mine), cols);
+    const auto scale = scale_of_row<GROUP>(operation, kept, inside, edges, edges_here, cols);
     keep_packed(kept);
     SCALAR* y = operation.y + start;
     write_row<false>(operation, scale, y, run.head, thread, threads, kept, inside);

@@ -9,6 +9,7 @@
 //   add(mine, packs), add_element(mine, value)      makes packs or an element part of it
 //   add_some(mine, packs, inside)                   the same of the first `inside` packs; the others are OUTSIDE
 //   Scale, scale_of(all, cols)                      what the outputs need of the whole row's
+//   IN_TWO_PASSES, scale_by_sums<GROUP>(...)        whether a row group that has a row in registers finds it by these
 //   Extra, extra<ALIGNED>(column), map(values, extra, scale)  the outputs of a pack, and what they need of its columns
 //   extras_are_aligned(column)                      whether that begins on 16 bytes
 //   expect(column)                                  lets what a pack's outputs need come nearer

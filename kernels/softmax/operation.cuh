@@ -6,6 +6,7 @@
 
 struct Softmax {
     static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr bool IN_TWO_PASSES = false;
     static constexpr unsigned OUTSIDE = NEGATIVE_INFINITIES;
     using Statistic = Statistics;
     struct Scale {
