@@ -237,6 +237,8 @@ def main() -> None:
         for process in running:
             process.start()
         while any(process.is_alive() for process in running) or not queue.empty():
+            if any(process.exitcode for process in running):
+                together.abort()  # nobody waits for one that died
             with suppress(Exception):  # nothing within a moment
                 sys.stdout.buffer.write(queue.get(timeout=0.2) + b"\n")
                 sys.stdout.buffer.flush()
