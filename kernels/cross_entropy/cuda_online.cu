@@ -3,9 +3,10 @@
 // Formula: loss[r] = log(sum_c exp(x[r, c] - m_r)) + m_r - x[r, label[r]], m_r the row's maximum, exp(t) =
 //   2^(t log2 e). The sum so far is scaled by exp(m - m') when the maximum rises from m to m'. 4 rows cols
 //   FLOP, rows cols s bytes.
-// Mapping: a block owns a row, or a piece of one where there are few rows; lanes of a warp own a short one. A thread takes every so-manyth
+// Mapping: a block owns a row, or a piece of one where there are few rows. A thread takes every so-manyth
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
-//   leave maximum and sum, which a second kernel joins, in the same order at every call.
+//   leave maximum and sum, which a second kernel joins, in the same order at every call. Lanes of a warp own a
+//   short row, keep it in registers and find its maximum before they take powers.
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.

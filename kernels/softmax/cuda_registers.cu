@@ -6,7 +6,7 @@
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
 //   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
 //   the powers again relative to the row's. Rows that do not start on 16 bytes have packs where they are aligned, and
-//   the elements beside them go one by one. Rows that are too long for registers go by pieces and are read twice, the
+//   the elements beside them go one by one, as all of a short row do. Rows that are too long for registers go by pieces and are read twice, the
 //   second time from L1 or L2.
 // Idea: Milakov and Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on
 //   chip by row groups that grow with them.

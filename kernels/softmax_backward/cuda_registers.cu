@@ -4,8 +4,9 @@
 // Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes of dy and as many of y, all of which are under way at once.
 //   Rows that do not start on 16 bytes have a few elements more at their edges, one a thread. A row that is too long
-//   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where they fit there: by a block each, or where they are
-//   few by a block for each piece, in two kernels, the second launched while the first one works.
+//   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
+//   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
+//   launched while the first one works. Rows of a few elements at any alignment go through shared memory, many at once.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"

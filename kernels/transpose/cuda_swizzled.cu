@@ -4,9 +4,9 @@
 // Mapping: a block owns a tile of 64 x 64 or 128 x 128 elements, 256 bytes a row. A thread brings PACK packs
 //   of x to shared memory, all under way at once; after a barrier it takes a square of PACK x PACK elements
 //   from there, renames its registers (two 16-bit elements are joined by one byte permutation), and stores
-//   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
-//   multiples of 16 bytes, tiles of single elements do it. A matrix of few rows or columns has tiles as long as it is
-//   thin, of which one side is a run.
+//   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Rows that do not begin on 16
+//   bytes come and go by whole words too (skewed.cuh). A matrix of few rows or columns has tiles as long as it is
+//   thin, of which one side is a run; of very few and short ones each thread moves elements, and a line is copied.
 // Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
