@@ -36,7 +36,7 @@ class Task(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What the process is told."""
+    """What the process is asked for."""
 
     tasks: tuple[Task, ...]
     cache_bytes: int  # of the last level

@@ -1,9 +1,9 @@
-"""The process that looks at drawn shapes quickly: is told what on stdin, and writes a line of JSON a shape.
+"""The process that looks at drawn shapes quickly: reads what is wanted, writes a line of JSON a shape.
 
 Imports torch and its compiler once, and forks processes. These build and compile every version of their
-shapes side by side, which is most of the time. Only then they measure, one at a time: whoever holds the lock
-has the device to itself. What torch.compile tunes at a first call it tunes under a lock as well, so that no
-other process tunes beside it.
+shapes side by side, which is most of the time. Only then they measure, one at a time: the process that holds
+the lock has the device to itself. What torch.compile tunes at a first call it tunes under another lock, so
+that no two processes tune beside each other.
 
 A call is timed as the engine does it, by CUDA graphs over sets of inputs with outputs of their own, the
 versions in turn; but by a few short blocks instead of as many as an interval takes, and it is held against
