@@ -196,7 +196,6 @@ __device__ __forceinline__ void row_of_elements(
 ELEMENTS_KERNEL(4)
 ELEMENTS_KERNEL(8)
 ELEMENTS_KERNEL(16)
-ELEMENTS_KERNEL(32)
 
 // ---- Few rows, in pieces ---------------------------------------------------------------------------------
 

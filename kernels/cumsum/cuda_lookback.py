@@ -10,9 +10,9 @@ LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
-SHORTEST_LONG_BYTES = 40 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
+SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
-TILES = 0.33  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
+TILES = 0.75  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
 
 
 class Choice(NamedTuple):

@@ -84,7 +84,6 @@ __device__ __forceinline__ void short_row(const SCALAR* x, float* y, long long r
         short_row<LANES>(x, y, rows, cols);                                                    \
     }
 
-SHORT_KERNEL(2)
 SHORT_KERNEL(4)
 SHORT_KERNEL(8)
 SHORT_KERNEL(16)
@@ -117,20 +116,6 @@ __device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int 
 
 ELEMENTS_KERNEL(1, 4)
 ELEMENTS_KERNEL(2, 4)
-ELEMENTS_KERNEL(4, 4)
-
-// A block a row of few.
-#define ROW_OF_ELEMENTS_KERNEL(EACH)                                                                      \
-    extern "C" __global__ void __launch_bounds__(1024) row_sum_row_##EACH(                                \
-        const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {                            \
-        const float sum = block_sum(sum_of_elements<EACH>(                                                \
-            x + blockIdx.x * cols, static_cast<int>(cols), threadIdx.x, blockDim.x));                     \
-        if (threadIdx.x == 0) y[blockIdx.x] = sum;                                                        \
-    }
-
-ROW_OF_ELEMENTS_KERNEL(4)
-ROW_OF_ELEMENTS_KERNEL(8)
-ROW_OF_ELEMENTS_KERNEL(16)
 
 extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {
     const float sum = block_sum(partial_sum(x + blockIdx.x * cols, cols, threadIdx.x, blockDim.x));

@@ -85,8 +85,6 @@ KERNEL_OF_ELEMENTS(8, 1)
 KERNEL_OF_ELEMENTS(16, 1)
 KERNEL_OF_ELEMENTS(16, 2)
 KERNEL_OF_ELEMENTS(16, 4)
-KERNEL_OF_ELEMENTS(32, 1)
-KERNEL_OF_ELEMENTS(32, 2)
 
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {

@@ -5,7 +5,7 @@
 //   of x to shared memory, all under way at once; after a barrier it takes a square of PACK x PACK elements
 //   from there, renames its registers (two 16-bit elements are joined by one byte permutation), and stores
 //   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Rows that do not begin on 16
-//   bytes come and go by whole words too (skewed.cuh). A matrix of few rows or columns has tiles as long as it is
+//   bytes come and go by whole words too (skewed.cuh), where such tiles are many; else by single elements. A matrix of few rows or columns has tiles as long as it is
 //   thin, of which one side is a run; of very few and short ones each thread moves elements, and a line is copied.
 // Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
@@ -60,22 +60,18 @@ extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
     transpose_tile<TILE>(x, y, rows, cols);
 }
 
-// Large ones: longer runs on both sides, of which less lies on a line of the cache that is another tile's too.
+// Larger ones: longer runs on both sides, of which less lies on a line of the cache that is another tile's too.
 extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_tiles(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
     transpose_tile<2 * TILE>(x, y, rows, cols);
 }
 
-#define SKEWED_KERNEL(PACKS)                                                                    \
-    extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_##PACKS(      \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
-        transpose_skewed<PACKS>(x, y, rows, cols);                                              \
-    }
-
-SKEWED_KERNEL(4)
-SKEWED_KERNEL(8)
-SKEWED_KERNEL(16)
+extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    transpose_skewed<SQUARES>(x, y, rows, cols);
+}
 
 __device__ __forceinline__ SCALAR* thin_tile() {
     __shared__ SCALAR tile[THIN_ELEMENTS + 2 * (MOST_FEW + WARP)];

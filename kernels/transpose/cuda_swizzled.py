@@ -5,7 +5,8 @@ import torch
 SQUARES = 16  # on a side of a tile, as in cuda_swizzled.cu
 PACK_BYTES = 16
 SKEWED_THREADS = 256  # as in skewed.cuh
-SKEWED_PACKS = (16, 8, 4)  # on a side of a tile whose rows begin anywhere
+TILE = 32  # as in tile.cuh
+TILE_ROWS = 8
 MOST_FEW = 256  # rows or columns of a thin matrix, as in thin.cuh
 MOST_PACKED_FEW = 48  # the same where rows and columns are whole packs
 THIN_THREADS = 256
@@ -38,17 +39,19 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         bits = thin_bits(few, many, enough)
         program.launch(f"transpose_few_{end}", -(-many >> bits), THIN_THREADS, x, y, rows, cols, bits)
         return y
+    side = SQUARES * pack
+    blocks = -(-rows // side) * -(-cols // side)
     if rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0:
-        side = SQUARES * pack
-        blocks = -(-rows // side) * -(-cols // side)
         program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols)
         return y
-    for packs in SKEWED_PACKS:
-        side = packs * pack
+    if blocks >= enough:
+        program.launch("transpose_skewed", blocks, SKEWED_THREADS, x, y, rows, cols)
+        return y
+    for name, side in (("transpose_large_tiles", 2 * TILE), ("transpose_tiles", TILE)):
         blocks = -(-rows // side) * -(-cols // side)
-        if blocks >= enough:
+        if blocks >= enough or side == TILE:
+            program.launch(name, blocks, TILE * TILE_ROWS, x, y, rows, cols)
             break
-    program.launch(f"transpose_skewed_{packs}", blocks, SKEWED_THREADS, x, y, rows, cols)
     return y
 
 
