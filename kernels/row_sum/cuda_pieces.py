@@ -39,8 +39,7 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         return y
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
     if wanted < 2 or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        # Just enough threads to have the whole row under way, in whole warps; of few rows in one step, without
-        # the loop.
+        # Just enough threads to have the whole row under way, in whole warps; of few rows without the loop.
         packs = UNROLL - 1 if few else UNROLL
         warps = -(-row_bytes // (PACK_BYTES * packs * WARP))
         most = MANY_THREADS if rows < program.multiprocessor_count else MOST_THREADS

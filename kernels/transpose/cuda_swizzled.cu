@@ -68,11 +68,14 @@ extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_ti
     transpose_tile<2 * TILE>(x, y, rows, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
-) {
-    transpose_skewed<SQUARES>(x, y, rows, cols);
-}
+#define SKEWED_KERNEL(PACKS)                                                                    \
+    extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_##PACKS(      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        transpose_skewed<PACKS>(x, y, rows, cols);                                              \
+    }
+
+SKEWED_KERNEL(4)
+SKEWED_KERNEL(16)
 
 __device__ __forceinline__ SCALAR* thin_tile() {
     __shared__ SCALAR tile[THIN_ELEMENTS + 2 * (MOST_FEW + WARP)];
