@@ -6,10 +6,14 @@ Prints Markdown: a row a shape, then the worst ratio of each kernel against each
 stderr. The same command goes on where it was ended, with the shapes that FILE lacks; --seconds ends it by
 itself, and --also names sessions of other cards, whose shapes need not be measured again. Without a GPU it
 prints what FILE has.
+
+--glance times a few blocks, without intervals and without a session, in processes that compile side by
+side: a fraction of a second a shape, after the time of the compilers.
 """
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +22,10 @@ from roofscope.benchmarks.peers.rows import ROWS
 from roofscope.benchmarks.peers.table import heading
 from roofscope.benchmarks.recorded_jobs import record_jobs
 from roofscope.benchmarks.shapes.drawing import CannotDraw
+from roofscope.benchmarks.shapes.glance import Seen, Task, look, task_of
+from roofscope.benchmarks.shapes.glance import markdown as glanced
 from roofscope.benchmarks.shapes.lines import Measured, Planned, done, planned, usual_dtype
-from roofscope.benchmarks.shapes.summary import falls_short, markdown
+from roofscope.benchmarks.shapes.summary import LEAST, falls_short, markdown
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import UserPaths, new_session_path
@@ -50,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
         here = default_device(local_devices())
         device = _device(here, before)
         plans = _plans(kernels, chosen, device, before)
+        if chosen.glance and device is here:
+            return _glance(catalog, plans, chosen, here)
         if device is here:
             known = done(plans, [*others, *([before] if before else [])])
             path = _measure_rest(catalog, plans, known, device, path, chosen.seconds)
@@ -84,6 +92,30 @@ def report(
     return BELOW if any(map(falls_short, measured)) else UNFINISHED if left else FINE
 
 
+def _glance(catalog: Catalog, plans: Sequence[Planned], chosen: argparse.Namespace, device: Device) -> int:
+    """Look at all shapes and print what was seen; the exit code."""
+    tasks: list[Task] = []
+    for plan in plans:
+        workload, kernel = plan.job.workload, catalog.kernel(plan.job.workload.kernel)
+        assert kernel is not None
+        versions = plan.job.implementations
+        tasks.append(
+            task_of(
+                workload.kernel, workload.dtype, plan.shape.number, plan.shape.kind, workload.sizes, versions
+            )
+        )
+    seen: list[Seen] = []
+    for one in look(tasks, device.last_level_cache_bytes or 0, chosen.processes, chosen.seconds):
+        seen.append(one)
+        print(f"{one.task.kernel} {one.task.label}: {one.ratio:.3f}", file=sys.stderr)
+    print("\n".join(glanced(seen)))
+    if left := len(tasks) - len(seen):
+        print(f"\n{left} of {len(tasks)} shapes were not looked at.")
+    if not seen:
+        return NOTHING
+    return BELOW if any(one.ratio < LEAST for one in seen) else UNFINISHED if left else FINE
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -95,6 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--session", type=Path, help="the session file to write, or to go on with")
     parser.add_argument("--also", type=Path, nargs="+", default=[], help="sessions of other cards")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no shape after so long")
+    parser.add_argument("--glance", action="store_true", help="quickly, and without a session")
+    parser.add_argument("--processes", type=_count, default=min(os.cpu_count() or 1, 16), help="of a glance")
     return parser
 
 

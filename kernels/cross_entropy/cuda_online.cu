@@ -6,11 +6,13 @@
 //   FLOP, rows cols s bytes.
 // Mapping: a block owns a row, or a piece of one where there are few rows. A thread takes every so-manyth
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
-//   leave maximum and sum, which a second kernel joins, in the same order at every call.
+//   leave maximum and sum, which a second kernel joins, in the same order at every call. Lanes of a warp own a
+//   short row, keep it in registers and find its maximum before they take powers.
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
 #include "cross_entropy/labels.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int UNROLL = 2;
 
@@ -93,6 +95,110 @@ extern "C" __global__ void cross_entropy_row(
     const Statistics row = over_block(statistics_of(x, cols));
     if (threadIdx.x == 0) store_loss(row, at_label, label == IGNORED, loss + blockIdx.x);
 }
+
+// ---- Short rows, by lanes of a warp: all of a row at once, its maximum before its powers --------------
+
+// A word of one or two elements.
+#if defined(SCALAR_IS_FLOAT32)
+constexpr unsigned NEGATIVE_INFINITIES = 0xff800000u;
+#elif defined(SCALAR_IS_FLOAT16)
+constexpr unsigned NEGATIVE_INFINITIES = 0xfc00fc00u;
+#else
+constexpr unsigned NEGATIVE_INFINITIES = 0xff80ff80u;
+#endif
+
+template <int LANES>
+__device__ __forceinline__ float lanes_max(float value) {
+#pragma unroll
+    for (int offset = LANES / 2; offset; offset /= 2) value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, offset));
+    return value;
+}
+
+// A lane has PACKS words of 16 bytes.
+template <int LANES, int PACKS>
+__device__ __forceinline__ void short_row(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const bool has_row = row < rows;
+    const ShortRow here(x, has_row ? row : 0, rows, cols);
+    const int packs = has_row ? here.packs() : 0;
+    Bits kept[PACKS];
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        const int pack = lane + p * LANES;
+        kept[p] = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
+        if (pack < packs) kept[p] = here.load(pack, NEGATIVE_INFINITY);
+    }
+    const long long label = has_row && lane == 0 ? labels[row] : IGNORED;
+    const float at_label = has_row && lane == 0 ? load_at(here.row, label, cols) : 0.0f;
+    float highest = NEGATIVE_INFINITY;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        float values[PACK];
+        unpack_words(kept[p], values);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) highest = fmaxf(highest, values[i]);
+    }
+    highest = lanes_max<LANES>(highest);
+    const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+    keep_packed(kept);
+    float totals[2] = {};
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        float values[PACK];
+        unpack_words(kept[p], values);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) totals[i % 2] += fast_exp2((values[i] - base) * LOG2_E);
+    }
+    const float total = lanes_sum<LANES>(totals[0] + totals[1]);
+    if (has_row && lane == 0) store_loss({highest, total}, at_label, label == IGNORED, loss + row);
+}
+
+#define SHORT_KERNEL(LANES, PACKS)                                                                     \
+    extern "C" __global__ void __launch_bounds__(128) cross_entropy_lanes_##LANES##_##PACKS(           \
+        const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
+        long long rows, long long cols) {                                                              \
+        short_row<LANES, PACKS>(x, labels, loss, rows, cols);                                          \
+    }
+
+SHORT_KERNEL(4, 1)
+SHORT_KERNEL(8, 1)
+SHORT_KERNEL(16, 1)
+SHORT_KERNEL(32, 1)
+SHORT_KERNEL(32, 2)
+SHORT_KERNEL(32, 4)
+
+// A lane has an element: of rows so short that words save no access.
+template <int LANES>
+__device__ __forceinline__ void row_of_elements(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const bool has_row = row < rows, has = has_row && lane < cols;
+    const float value = has ? to_float(x[row * cols + lane]) : NEGATIVE_INFINITY;
+    const long long label = has_row ? labels[row] : IGNORED;
+    const float highest = lanes_max<LANES>(value), base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+    const float total = lanes_sum<LANES>(fast_exp2((value - base) * LOG2_E));
+    float at_label = __shfl_sync(WHOLE_WARP, value, static_cast<int>(label), LANES);
+    if (static_cast<unsigned long long>(label) >= cols) at_label = __int_as_float(0x7fffffff);
+    if (has_row && lane == 0) store_loss({highest, total}, at_label, label == IGNORED, loss + row);
+}
+
+#define ELEMENTS_KERNEL(LANES)                                                                         \
+    extern "C" __global__ void __launch_bounds__(128) cross_entropy_elements_##LANES(                  \
+        const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
+        long long rows, long long cols) {                                                              \
+        row_of_elements<LANES>(x, labels, loss, rows, cols);                                           \
+    }
+
+ELEMENTS_KERNEL(4)
+ELEMENTS_KERNEL(8)
+ELEMENTS_KERNEL(16)
+
+// ---- Few rows, in pieces ---------------------------------------------------------------------------------
 
 // Statistics of pieces of `length` elements, the last one of a row shorter; (rows, pieces).
 extern "C" __global__ void cross_entropy_piece(

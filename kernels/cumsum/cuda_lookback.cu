@@ -15,37 +15,39 @@
 //   addition, and a chain of one wait in GROUP tiles.
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
+#include "shared/shifted.cuh"
 
-constexpr int THREADS = 256;  // as in cuda_lookback.py
-constexpr int WARPS = THREADS / WARP;
-constexpr int GROUP = THREADS;                             // tiles, as in cuda_lookback.py
-constexpr int LONG_PACKS = 8;                              // a thread's in a tile of a long row, as in cuda_lookback.py
-constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 ? 5 : 4;  // of long rows in a multiprocessor: elsewhere five spill
+constexpr int THREADS = 256;    // as in cuda_lookback.py
+constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
+// Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
+template <int PACKS>
+constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
 
-using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
-
-// A run cut into packs of 16 aligned bytes. The first and the last one may lie only partly in it.
+// A row cut into packs of 16 aligned bytes. The first and the last one may lie only partly in it.
 struct Grid {
+    const SCALAR *from, *end;  // of all rows
     long long length;
-    int skew;  // elements of the first pack that lie before the run
+    int skew;  // elements of the first pack that lie before the row
 
-    __device__ __forceinline__ Grid(const SCALAR* start, long long length) : length(length) {
-        skew = static_cast<int>(reinterpret_cast<unsigned long long>(start) & 15) / sizeof(SCALAR);
+    __device__ __forceinline__ Grid(const SCALAR* all, long long row, long long rows, long long cols)
+        : from(all), end(all + rows * cols), length(cols) {
+        skew = static_cast<int>(bytes_past(all + row * cols) / sizeof(SCALAR));
     }
     __device__ __forceinline__ long long packs() const { return (length + skew + PACK - 1) / PACK; }
     __device__ __forceinline__ long long at(long long pack) const { return pack * PACK - skew; }
     __device__ __forceinline__ bool has(long long at) const { return at >= 0 && at < length; }
     __device__ __forceinline__ bool is_inside(long long at) const { return at >= 0 && at + PACK <= length; }
 
-    // Zeros where the run is not.
+    // Zeros where the row is not.
     __device__ __forceinline__ Bits load(const SCALAR* x, long long at) const {
         if (is_inside(at)) return __ldg(reinterpret_cast<const Bits*>(x + at));
-        Bits bits;
+        Bits bits = {};
+        if (at + PACK <= 0 || at >= length) return bits;
+        bits = load_near(x + at, from, end);
         Pack& pack = reinterpret_cast<Pack&>(bits);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) {
-            from_float(0.0f, pack.element[i]);
-            if (has(at + i)) pack.element[i] = x[at + i];
+            if (!has(at + i)) from_float(0.0f, pack.element[i]);
         }
         return bits;
     }
@@ -73,10 +75,6 @@ __device__ __forceinline__ float warp_running_sum(float value) {
     return value;
 }
 
-__device__ __forceinline__ void unpack(const Bits& bits, float (&values)[PACK]) {
-    unpack(reinterpret_cast<const Pack&>(bits), values);
-}
-
 __device__ __forceinline__ float sum_of(const Bits& bits) {
     float values[PACK];
     unpack(bits, values);
@@ -86,10 +84,9 @@ __device__ __forceinline__ float sum_of(const Bits& bits) {
     return sum;
 }
 
-// A row group's tile, PACKS packs a thread: those of a warp lie one behind the other.
-template <int PACKS, bool WHOLE_BLOCK>
+// A tile of TILE_THREADS threads, a warp or a block, PACKS packs each: those of a warp lie one behind the other.
+template <int PACKS, int TILE_THREADS>
 struct Tile {
-    static constexpr int TILE_THREADS = WHOLE_BLOCK ? THREADS : WARP;
     static constexpr int STEP = WARP * PACK;  // elements from one pack of a thread to its next
 
     static __device__ __forceinline__ long long count(const Grid& grid) {
@@ -98,7 +95,7 @@ struct Tile {
 
     // The position of this thread's first pack.
     static __device__ __forceinline__ long long first_at(const Grid& grid, long long tile) {
-        const int warp = WHOLE_BLOCK ? threadIdx.x / WARP : 0;
+        const int warp = TILE_THREADS > WARP ? threadIdx.x / WARP : 0;
         return grid.at(tile * (TILE_THREADS * PACKS) + warp * (WARP * PACKS) + threadIdx.x % WARP);
     }
 
@@ -140,7 +137,8 @@ struct Sums {
     float total;   // of all
 };
 
-// `slot` alternates from call to call, which spares a barrier.
+// `slot` alternates from call to call, which spares a barrier. By a block of WARPS warps.
+template <int WARPS>
 __device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
     __shared__ float totals[2][WARPS];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -151,10 +149,13 @@ __device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
     return {warp ? before : 0.0f, __shfl_sync(WHOLE_WARP, up_to, WARPS - 1)};
 }
 
-template <int PACKS, bool WHOLE_BLOCK>
-__device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long cols) {
-    const Grid grid(x, cols);
-    Tile<PACKS, WHOLE_BLOCK> tile;
+template <int PACKS, int TILE_THREADS>
+__device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long row, long long rows, long long cols) {
+    constexpr bool WHOLE_BLOCK = TILE_THREADS > WARP;
+    const Grid grid(x, row, rows, cols);
+    x += row * cols;
+    y += row * cols;
+    Tile<PACKS, TILE_THREADS> tile;
     const long long tiles = tile.count(grid);
     float carried = 0.0f;
     Bits packs[PACKS];
@@ -164,7 +165,7 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
         if (t + 1 < tiles) tile.load(next, x, grid, tile.first_at(grid, t + 1));
         float before = carried;
         if constexpr (WHOLE_BLOCK) {
-            const Sums sums = over_warps(tile.sum(packs), t % 2);
+            const Sums sums = over_warps<TILE_THREADS / WARP>(tile.sum(packs), t % 2);
             before += sums.before;
             carried += sums.total;
         }
@@ -181,23 +182,23 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     extern "C" __global__ void __launch_bounds__(128) cumsum_warp_##PACKS(                                \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {           \
         const long long row = thread_of_grid() / WARP;                                                    \
-        if (row < rows) cumsum_row<PACKS, false>(x + row * cols, y + row * cols, cols);                   \
+        if (row < rows) cumsum_row<PACKS, WARP>(x, y, row, rows, cols); \
     }
 
 WARP_KERNEL(1)
 WARP_KERNEL(2)
 WARP_KERNEL(4)
 
-#define BLOCK_KERNEL(PACKS)                                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(             \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols) {             \
-        cumsum_row<PACKS, true>(x + blockIdx.x * cols, y + blockIdx.x * cols, cols);        \
+#define BLOCK_KERNEL(PACKS)                                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(              \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols \
+    ) {                                                                                      \
+        cumsum_row<PACKS, THREADS>(x, y, blockIdx.x, rows, cols);                            \
     }
 
 BLOCK_KERNEL(1)
 BLOCK_KERNEL(2)
 BLOCK_KERNEL(4)
-
 // ---- Long rows ---------------------------------------------------------------------------------
 
 // A sum and whether it is known yet, in the one word that is written and read at once. Zero: not known.
@@ -218,9 +219,9 @@ extern "C" __global__ void cumsum_forget(unsigned long long* words, long long co
     if (thread_of_grid() < count) words[thread_of_grid()] = 0;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookback(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows, long long cols,
-    long long tiles
+template <int LONG_PACKS>
+__device__ __forceinline__ void lookback(
+    const SCALAR* x, SCALAR* y, unsigned long long* words, long long rows, long long cols, long long tiles
 ) {
     unsigned long long* const counter = words;
     unsigned long long* sums = words + 1;              // of each tile
@@ -233,13 +234,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookba
     if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
     __syncthreads();
     const long long row = number / tiles, t = number % tiles, group = t / GROUP;
+    const Grid grid(x, row, rows, cols);
     x += row * cols;
     y += row * cols;
     sums += row * tiles;
     starts += row * groups;
 
-    const Grid grid(x, cols);
-    Tile<LONG_PACKS, true> tile;
+    Tile<LONG_PACKS, THREADS> tile;
     const long long first = tile.first_at(grid, t);
     __shared__ Bits kept[LONG_PACKS][THREADS];
     float mine = 0.0f;
@@ -268,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookba
             mine += sum_of(pack);
         }
     }
-    const Sums in_tile = over_warps(warp_sum(mine), 0);
+    const Sums in_tile = over_warps<THREADS / WARP>(warp_sum(mine), 0);
     if (threadIdx.x == 0) make_known(sums + t, in_tile.total);
 
     // Each thread waits for one of the tiles before this one in the group; the last thread, which has none, waits for
@@ -285,3 +286,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookba
 #pragma unroll 2
     for (int p = 0; p < LONG_PACKS; ++p) tile.store(y, grid, first + p * tile.STEP, kept[p][threadIdx.x], before);
 }
+
+#define LOOKBACK_KERNEL(PACKS)                                                                            \
+    extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS<PACKS>) cumsum_lookback_##PACKS(    \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,  \
+        long long cols, long long tiles) {                                                                \
+        lookback<PACKS>(x, y, words, rows, cols, tiles);                                                  \
+    }
+
+LOOKBACK_KERNEL(1)
+LOOKBACK_KERNEL(2)
+LOOKBACK_KERNEL(4)
+LOOKBACK_KERNEL(8)

@@ -1,14 +1,27 @@
 """Launches ``cuda_lookback.cu``: running sums of rows, a warp or a block a row, or blocks on its tiles."""
 
+from typing import NamedTuple
+
 import torch
 
 THREADS = 256  # as in cuda_lookback.cu
 GROUP = 256
-LONG_PACKS = 8
+LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
-FEW_ROWS_PER_MULTIPROCESSOR = 2
+SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
+FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
+TILES = 0.75  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
+
+
+class Choice(NamedTuple):
+    """A kernel by its name without ``cumsum_``, and its launch."""
+
+    name: str
+    blocks: int
+    threads: int
+    tiles: int = 0  # of a row, where blocks look back
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -20,18 +33,41 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
         row_bytes += PACK_BYTES  # of packs that lie only partly in the row
+    launch(program, x, y, choose(rows, row_bytes, program.multiprocessor_count))
+    return y
+
+
+def choose(rows: int, row_bytes: int, multiprocessors: int) -> Choice:
+    """For rows whose packs, whole or not, take ``row_bytes``."""
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
-            program.launch(f"cumsum_warp_{packs}", -(-rows // WARPS), WARPS * WARP, x, y, rows, cols)
-            return y
-    tiles = -(-row_bytes // (LONG_PACKS * THREADS * PACK_BYTES))
-    if tiles > 1 and rows <= FEW_ROWS_PER_MULTIPROCESSOR * program.multiprocessor_count:
-        count = 1 + rows * (tiles + -(-tiles // GROUP))
-        words = torch.empty(count, dtype=torch.int64, device=x.device)
-        program.launch("cumsum_forget", -(-count // THREADS), THREADS, words, count)
-        arguments = (x, y, words, rows, cols, tiles)
-        program.launch("cumsum_lookback", rows * tiles, THREADS, *arguments, overlaps=True)
-        return y
+            return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
+    if row_bytes > SHORTEST_LONG_BYTES and rows <= FEW_ROWS * multiprocessors:
+        return looking_back(rows, row_bytes, multiprocessors)
     packs = next((p for p in (1, 2) if row_bytes <= p * THREADS * PACK_BYTES), 4)
-    program.launch(f"cumsum_block_{packs}", rows, THREADS, x, y, cols)
-    return y
+    return Choice(f"block_{packs}", rows, THREADS)
+
+
+def looking_back(
+    rows: int, row_bytes: int, multiprocessors: int, sizes: tuple[int, ...] = LONG_PACKS
+) -> Choice:
+    """Blocks on tiles, of the largest of ``sizes`` that leaves work for all multiprocessors."""
+    for packs in sizes:
+        tiles = -(-row_bytes // (packs * THREADS * PACK_BYTES))
+        if rows * tiles >= TILES * multiprocessors:
+            break
+    return Choice(f"lookback_{packs}", rows * tiles, THREADS, tiles)
+
+
+def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
+    """Launch what was chosen."""
+    rows, cols = x.shape
+    name = f"cumsum_{chosen.name}"
+    if not chosen.tiles:
+        program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols)
+        return
+    count = 1 + rows * (chosen.tiles + -(-chosen.tiles // GROUP))
+    words = torch.empty(count, dtype=torch.int64, device=x.device)
+    program.launch("cumsum_forget", -(-count // THREADS), THREADS, words, count)
+    arguments = (x, y, words, rows, cols, chosen.tiles)
+    program.launch(name, chosen.blocks, chosen.threads, *arguments, overlaps=True)

@@ -47,14 +47,6 @@ __device__ __forceinline__ void store_normalised(
     share.store(y, p, values);
 }
 
-// sum / cols as exactly as a division gives it, in two instructions more than a product with the reciprocal
-// (Markstein 1990): where the mean is large beside the deviation, its error is that much larger in the result.
-__device__ __forceinline__ float quotient(float sum, long long cols) {
-    const float divisor = static_cast<float>(static_cast<int>(cols)), inverse = one_of(cols);
-    const float rough = sum * inverse;
-    return fmaf(fmaf(-rough, divisor, sum), inverse, rough);
-}
-
 template <int GROUP, int PACKS>
 __device__ __forceinline__ void normalise(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols

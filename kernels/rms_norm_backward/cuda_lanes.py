@@ -1,10 +1,10 @@
-"""Launches ``cuda_lanes.cu``: RMS norm's gradient of many short rows, some lanes of a warp each."""
+"""Launches ``cuda_lanes.cu``: RMS norm's gradient of many short rows, some lanes or some warps each."""
 
 import torch
 
 from roofscope.kernels.shared.norm_lanes import launch_lanes
 
-DOMAIN = "cols * s <= 512 - 16 + s or cols * s == 512"
+DOMAIN = "cols * s <= 512 - 16 + s or cols * s == 512 or cols * s % 16 != 0 and cols * s <= 8192 - 16 + s"
 
 
 def run(

@@ -1,7 +1,7 @@
 // Sum of rows, 16 bytes an access; where rows are few, each is split into pieces for many blocks.
 //
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
-// Mapping: a row group owns a row or a piece of one, a warp for short rows and a block for long ones.
+// Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones.
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
 //   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
@@ -11,6 +11,7 @@
 //   weighted_sum/cuda_row. Programmatic dependent launch is in the CUDA C++ Programming Guide.
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_pieces.py
 
@@ -36,7 +37,13 @@ __device__ __forceinline__ float sum_of_packs(const SCALAR* x, long long packs, 
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) sum[u] += sum_of(values[u]);
     }
-    for (; pack < packs; pack += threads) sum[0] += sum_of(load_pack(x + pack * PACK));
+    Pack values[UNROLL - 1] = {};  // what is left, under way at once too
+#pragma unroll
+    for (int u = 0; u < UNROLL - 1; ++u) {
+        if (pack + u * threads < packs) values[u] = load_pack(x + (pack + u * threads) * PACK);
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL - 1; ++u) sum[u] += sum_of(values[u]);
 #pragma unroll
     for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];
     return sum[0];
@@ -58,6 +65,57 @@ extern "C" __global__ void row_sum_warp(
     const float sum = warp_sum(partial_sum(x + row * cols, cols, lane, WARP));
     if (lane == 0) y[row] = sum;
 }
+
+// Some lanes of a warp a row, a word of 16 bytes each.
+template <int LANES>
+__device__ __forceinline__ void short_row(const SCALAR* x, float* y, long long rows, long long cols) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const ShortRow here(x, row < rows ? row : 0, rows, cols);
+    Bits bits = {};
+    if (row < rows && lane < here.packs()) bits = here.load(lane, 0.0f);
+    const float sum = lanes_sum<LANES>(sum_of(reinterpret_cast<const Pack&>(bits)));
+    if (row < rows && lane == 0) y[row] = sum;
+}
+
+#define SHORT_KERNEL(LANES)                                                                    \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_lanes_##LANES(                   \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
+        short_row<LANES>(x, y, rows, cols);                                                    \
+    }
+
+SHORT_KERNEL(4)
+SHORT_KERNEL(8)
+SHORT_KERNEL(16)
+
+// Element by element, EACH a thread: less to do before the first load, where that is most of the time.
+template <int EACH>
+__device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int thread, int threads) {
+    float values[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int at = thread + e * threads;
+        values[e] = at < cols ? to_float(x[at]) : 0.0f;
+    }
+#pragma unroll
+    for (int step = 1; step < EACH; step *= 2) {
+#pragma unroll
+        for (int e = 0; e + step < EACH; e += 2 * step) values[e] += values[e + step];
+    }
+    return values[0];
+}
+
+#define ELEMENTS_KERNEL(LANES, EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_elements_##LANES##_##EACH(                  \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) {            \
+        const long long row = thread_of_grid() / LANES;                                                   \
+        const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;           \
+        const float sum = lanes_sum<LANES>(sum_of_elements<EACH>(x + row * cols, length, lane, LANES));   \
+        if (length && lane == 0) y[row] = sum;                                                            \
+    }
+
+ELEMENTS_KERNEL(1, 4)
+ELEMENTS_KERNEL(2, 4)
 
 extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {
     const float sum = block_sum(partial_sum(x + blockIdx.x * cols, cols, threadIdx.x, blockDim.x));

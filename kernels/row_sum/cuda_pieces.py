@@ -6,7 +6,10 @@ UNROLL = 4  # as in cuda_pieces.cu
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
+MOST_ELEMENTS, ELEMENTS_OF_LANE = 8, 4  # of a row that goes element by element
 LONGEST_WARP_ROW_BYTES = 4096
+LONGEST_WARP_ROW_OF_FEW_BYTES = 1024
+FEW_ROWS_PER_MULTIPROCESSOR = 8
 MOST_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
 MANY_THREADS = 1024
@@ -19,18 +22,31 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     y = torch.empty(rows, dtype=torch.float32, device=x.device)
     row_bytes = cols * x.element_size()
-    if row_bytes <= LONGEST_WARP_ROW_BYTES:
-        program.launch("row_sum_warp", -(-rows // WARPS), WARPS * WARP, x, y, rows, cols)
+    words = -(-(row_bytes + PACK_BYTES - x.element_size()) // PACK_BYTES)  # that a row may lie in
+    threads = WARPS * WARP
+    if 0 < cols <= MOST_ELEMENTS:
+        lanes = 1 if cols <= ELEMENTS_OF_LANE else 2
+        blocks = -(-rows * lanes // threads)
+        program.launch(f"row_sum_elements_{lanes}_{ELEMENTS_OF_LANE}", blocks, threads, x, y, rows, cols)
+        return y
+    for lanes in (4, 8, 16):
+        if cols > 0 and words <= lanes:
+            program.launch(f"row_sum_lanes_{lanes}", -(-rows * lanes // threads), threads, x, y, rows, cols)
+            return y
+    few = rows <= FEW_ROWS_PER_MULTIPROCESSOR * program.multiprocessor_count
+    if row_bytes <= (LONGEST_WARP_ROW_OF_FEW_BYTES if few else LONGEST_WARP_ROW_BYTES):
+        program.launch("row_sum_warp", -(-rows // WARPS), threads, x, y, rows, cols)
         return y
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
     if wanted < 2 or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        # Just enough threads to have the whole row under way, in whole warps.
-        warps = -(-row_bytes // (PACK_BYTES * UNROLL * WARP))
+        # Just enough threads to have the whole row under way, in whole warps; of few rows without the loop.
+        packs = UNROLL - 1 if few else UNROLL
+        warps = -(-row_bytes // (PACK_BYTES * packs * WARP))
         most = MANY_THREADS if rows < program.multiprocessor_count else MOST_THREADS
         program.launch("row_sum_block", rows, min(warps * WARP, most), x, y, cols)
         return y
 
-    # Pieces of whole rounds of the block's loop: what is left over goes pack by pack, each waited for.
+    # Pieces of whole rounds of the block's loop: what is left over is waited for once more.
     wanted = min(wanted, MANY_THREADS)
     one_round = row_bytes <= wanted * SHORT_PIECE_THREADS * UNROLL * PACK_BYTES
     threads = SHORT_PIECE_THREADS if one_round else MOST_THREADS

@@ -1,4 +1,4 @@
-"""How the gradients of the norms of many short rows are launched: norm_lanes.cuh."""
+"""How the gradients of the norms of many short rows are launched: norm_lanes.cuh, norm_skewed.cuh."""
 
 import torch
 
@@ -6,7 +6,8 @@ from roofscope import CudaProgram, Refusal
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 
 WARP = 32
-THREADS = 256  # as in norm_lanes.cuh
+THREADS = 256  # as in norm_lanes.cuh, and as in norm_skewed.cuh, or those of a row group
+MOST_GROUP = 512  # threads of a row
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
 
 
@@ -19,7 +20,7 @@ def launch_lanes(
 ) -> None:
     """Launch ``<name>_packed_8`` or another, by lanes of a row, then ``_columns``.
 
-    ``inputs`` are dy, x, w and what each row has. Raises Refusal where a warp does not hold a row.
+    ``inputs`` are dy, x, w and what each row has. Raises Refusal where a row group does not hold a row.
     """
     dy, x, *_ = inputs
     rows, cols = x.shape
@@ -30,16 +31,20 @@ def launch_lanes(
     pack = PACK_BYTES // x.element_size()
     packed = are_packed(cols, dy, x, dx)
     packs = -(-(cols if packed else cols + pack - 1) // pack)
-    if packs > WARP:
+    if packs > (WARP if packed else MOST_GROUP):
         raise Refusal(
-            f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, not {packs}."
+            f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
+            f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
     lanes = 1 << (packs - 1).bit_length()
     kind = "packed" if packed else "skewed"
-    blocks = min(BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count, -(-rows * lanes // THREADS))
-    blocks = max(blocks, 1)
+    threads = max(THREADS, lanes)
+    most = BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count * THREADS // threads
+    blocks = max(min(most, -(-rows * lanes // threads)), 1)
+    if lanes > WARP:
+        blocks = -(-blocks // pack) * pack  # each of which has rows that begin alike
     partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
-    program.launch(f"{name}_{kind}_{lanes}", blocks, THREADS, *inputs, dx, partial, rows, cols)
+    program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *inputs, dx, partial, rows, cols)
     grid = (-(-cols // WARP), len(column_sums))
     arguments = (partial, *column_sums, blocks, cols)
     program.launch(f"{name}_columns", grid, (WARP, WARP), *arguments, overlaps=True)

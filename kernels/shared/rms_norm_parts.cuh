@@ -6,6 +6,7 @@
 
 struct RmsNorm {
     static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr bool IN_TWO_PASSES = false;
     static constexpr unsigned OUTSIDE = 0;
     struct Statistic {
         float squares;
@@ -42,6 +43,7 @@ struct RmsNorm {
         return rsqrtf(all.squares / static_cast<float>(cols) + EPSILON);
     }
     __device__ __forceinline__ bool extras_are_aligned(long long column) const { return w.is_aligned(column); }
+    __device__ __forceinline__ void expect(long long column) const { w.expect(column); }
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return w.at<ALIGNED>(column);

@@ -81,6 +81,16 @@ __device__ __forceinline__ void add_pieces(
     }
 }
 
+// What the first outputs of this thread need comes nearer while the row comes.
+template <typename Operation>
+__device__ __forceinline__ void expect_extras(const Operation& operation, const RowPart& part) {
+#pragma unroll
+    for (int p = 0; p < Operation::WRITTEN; ++p) {
+        const int pack = threadIdx.x + p * blockDim.x;
+        if (pack < part.packs) operation.expect(part.column(pack));
+    }
+}
+
 // The statistic of this block's part of a row, whose packs it leaves at `packs` and this thread's edge in `edge`.
 template <typename Operation>
 __device__ __forceinline__ typename Operation::Statistic read_part(
@@ -97,6 +107,7 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
     auto mine = Operation::nothing();
     if constexpr (Operation::INPUTS == 1) {
         if (threadIdx.x == 0) start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
+        expect_extras(operation, part);
         if (part.has_edges()) edge = to_float(x[part.edge()]);  // under way while the packs come
         wait_for_blocks(blocks);
         let_next_start();
@@ -113,6 +124,7 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
                 start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
             }
         }
+        expect_extras(operation, part);
         if (part.has_edges()) edge = operation.join_edge(start + part.edge());
         wait_for_blocks(blocks);
         let_next_start();

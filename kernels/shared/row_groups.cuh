@@ -26,12 +26,17 @@ __device__ __forceinline__ int load_row(
         const SCALAR* other = operation.residual + first;
         SCALAR* joined = operation.h + first;
         const bool is_alike = is_aligned(other), joined_is_alike = is_aligned(joined);
+        Bits others[PACKS] = {};
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {  // all under way at once
+            const int at = (thread + p * threads) * PACK;
+            if (p < inside) others[p] = is_alike ? load_bits(other + at) : load_elements(other + at);
+        }
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
-            const int at = (thread + p * threads) * PACK;
             if (p >= inside) break;
-            kept[p] = operation.join(kept[p], is_alike ? load_bits(other + at) : load_elements(other + at));
-            store_bits(joined + at, kept[p], joined_is_alike);
+            kept[p] = operation.join(kept[p], others[p]);
+            store_bits(joined + (thread + p * threads) * PACK, kept[p], joined_is_alike);
         }
     }
     return inside;
@@ -41,6 +46,25 @@ template <int GROUP, typename Operation>
 __device__ __forceinline__ typename Operation::Statistic over_row_group(const typename Operation::Statistic& mine) {
     if constexpr (GROUP <= WARP) return Operation::template over_lanes<GROUP>(mine);
     else return over_block<Operation>(mine);
+}
+
+// What the outputs need of a row that a row group keeps: packs, and elements beside them.
+template <int GROUP, int PACKS, int EDGES, typename Operation>
+__device__ __forceinline__ typename Operation::Scale scale_of_row(
+    const Operation& operation, const Bits (&kept)[PACKS], int inside, const float (&edges)[EDGES], int edges_here,
+    long long cols
+) {
+    if constexpr (Operation::IN_TWO_PASSES) {
+        return Operation::template scale_by_sums<GROUP>(kept, inside, edges, edges_here, cols);
+    } else {
+        auto mine = Operation::nothing();
+        Operation::add_some(mine, kept, inside);
+#pragma unroll
+        for (int e = 0; e < EDGES; ++e) {
+            if (e < edges_here) Operation::add_element(mine, edges[e]);
+        }
+        return operation.scale_of(over_row_group<GROUP, Operation>(mine), cols);
+    }
 }
 
 // The outputs of what a thread keeps.
@@ -69,9 +93,13 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
     const long long row = group_row<GROUP>(), start = row * cols;
     const AlignedRun run(operation.x + start, row < rows ? cols : 0);
     Bits kept[PACKS];
-    float edges[EDGES];
+    float edges[EDGES] = {};
     const int inside = load_row(operation, start + run.head, static_cast<int>(run.packs), thread, threads, kept);
-    auto mine = Operation::nothing();
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        if (p < inside) operation.expect(run.head + (thread + p * threads) * PACK);
+    }
+    int edges_here = 0;
 #pragma unroll
     for (int e = 0; e < EDGES; ++e) {
         const int edge = thread + e * threads;
@@ -79,14 +107,9 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
         const long long at = start + run.edge_at(edge);
         if constexpr (Operation::INPUTS == 1) edges[e] = to_float(operation.x[at]);
         else edges[e] = operation.join_edge(at);
+        ++edges_here;
     }
-    Operation::add_some(mine, kept, inside);
-#pragma unroll
-    for (int e = 0; e < EDGES; ++e) {
-        if (thread + e * threads < run.edges) Operation::add_element(mine, edges[e]);
-    }
-
-    const auto scale = operation.scale_of(over_row_group<GROUP, Operation>(mine), cols);
+    const auto scale = scale_of_row<GROUP>(operation, kept, inside, edges, edges_here, cols);
     keep_packed(kept);
     SCALAR* y = operation.y + start;
     write_row<false>(operation, scale, y, run.head, thread, threads, kept, inside);
@@ -96,5 +119,29 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
         if (edge >= run.edges) break;
         const long long column = run.edge_at(edge);
         from_float(operation.map_element(edges[e], column, scale), y[column]);
+    }
+}
+
+// Short rows element by element, a lane every LANES-th of them: for rows so short that packs save no access, and what
+// finds the packs of a row takes longer than the row.
+template <int LANES, int EACH, typename Operation>
+__device__ __forceinline__ void rows_by_elements(const Operation& operation, long long rows, long long cols) {
+    const long long row = thread_of_grid() / LANES, start = row * cols;
+    const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;
+    float values[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        if (lane + e * LANES < length) values[e] = to_float(operation.x[start + lane + e * LANES]);
+    }
+    auto mine = Operation::nothing();
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        if (lane + e * LANES < length) Operation::add_element(mine, values[e]);
+    }
+    const auto scale = operation.scale_of(Operation::template over_lanes<LANES>(mine), cols);
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int column = lane + e * LANES;
+        if (column < length) from_float(operation.map_element(values[e], column, scale), operation.y[start + column]);
     }
 }

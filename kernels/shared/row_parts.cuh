@@ -9,8 +9,10 @@
 //   add(mine, packs), add_element(mine, value)      makes packs or an element part of it
 //   add_some(mine, packs, inside)                   the same of the first `inside` packs; the others are OUTSIDE
 //   Scale, scale_of(all, cols)                      what the outputs need of the whole row's
+//   IN_TWO_PASSES, scale_by_sums<GROUP>(...)        whether a row group that has a row in registers finds it by these
 //   Extra, extra<ALIGNED>(column), map(values, extra, scale)  the outputs of a pack, and what they need of its columns
 //   extras_are_aligned(column)                      whether that begins on 16 bytes
+//   expect(column)                                  lets what a pack's outputs need come nearer
 //   map_element(value, column, scale)               the output of an element
 //   WRITTEN                                         packs whose outputs a thread makes at once
 //
@@ -91,6 +93,10 @@ struct ColumnVector {
         return bytes_from(load_bits(below), load_bits(below + PACK), past);
     }
     __device__ __forceinline__ float element(long long column) const { return to_float(start[column]); }
+    // Lets what at() will load come nearer meanwhile, at the cost of no register.
+    __device__ __forceinline__ void expect(long long column) const {
+        asm volatile("prefetch.global.L1 [%0];" ::"l"(start + column));
+    }
 };
 
 // Stores where an output may be a view that is aligned unlike the input: then its elements go one by one.

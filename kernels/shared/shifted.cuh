@@ -45,6 +45,44 @@ __device__ __forceinline__ Bits load_elements(const SCALAR* from, int count) {
     return bits;
 }
 
+// The pack at an aligned address near `from` to `end`: where it is not all between them, the elements that are.
+__device__ __forceinline__ Bits load_near(const SCALAR* address, const SCALAR* from, const SCALAR* end) {
+    if (address >= from && address + PACK <= end) return __ldg(reinterpret_cast<const Bits*>(address));
+    Bits bits = {};
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) {
+        if (address + i >= from && address + i < end) reinterpret_cast<Pack&>(bits).element[i] = address[i];
+    }
+    return bits;
+}
+
+// Whole words that a short row of any alignment lies in: lanes take one each, and leave out what is of other rows.
+struct ShortRow {
+    const SCALAR *row, *from, *end;  // the row, and the tensor that it is of
+    int past, cols;
+
+    __device__ __forceinline__ ShortRow(const SCALAR* all, long long row, long long rows, long long cols)
+        : row(all + row * cols), from(all), end(all + rows * cols), cols(static_cast<int>(cols)) {
+        past = static_cast<int>(bytes_past(this->row) / sizeof(SCALAR));
+    }
+    __device__ __forceinline__ int packs() const { return (past + cols + PACK - 1) / PACK; }
+    __device__ __forceinline__ Bits load(int pack) const { return load_near(row + pack * PACK - past, from, end); }
+
+    // With elements `outside` in place of those that are not the row's.
+    __device__ __forceinline__ Bits load(int pack, float outside) const {
+        Bits bits = load(pack);
+        const int first = pack * PACK - past;
+        if (first < 0 || first + PACK > cols) {
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) {
+                const bool has = first + i >= 0 && first + i < cols;
+                if (!has) from_float(outside, reinterpret_cast<Pack&>(bits).element[i]);
+            }
+        }
+        return bits;
+    }
+};
+
 // The first `count` elements of a pack at any address, that of the next lane 16 bytes further. By whole warps, whether
 // or not their lanes have something to store.
 __device__ __forceinline__ void store_shifted(SCALAR* to, const Bits& bits, int count) {

@@ -6,7 +6,7 @@
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
 //   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
 //   the powers again relative to the row's. Rows that do not start on 16 bytes have packs where they are aligned, and
-//   the elements beside them go one by one. Rows that are too long for registers go by pieces and are read twice, the
+//   the elements beside them go one by one, as all of a short row do. Rows that are too long for registers go by pieces and are read twice, the
 //   second time from L1 or L2.
 // Idea: cuda_naive's passes over memory become passes over registers, and its two reductions one: Milakov and
 //   Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on chip by row groups that
@@ -73,6 +73,19 @@ KERNEL_AT_ANY_ALIGNMENT(softmax_any_16, 16, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(softmax_any_32, 32, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows of up to LANES * EACH elements, at any alignment.
+#define KERNEL_OF_ELEMENTS(LANES, EACH)                                                                       \
+    extern "C" __global__ void __launch_bounds__(128) softmax_elements_##LANES##_##EACH(                      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
+        rows_by_elements<LANES, EACH>(Softmax{x, y}, rows, cols);                                             \
+    }
+
+KERNEL_OF_ELEMENTS(4, 1)
+KERNEL_OF_ELEMENTS(8, 1)
+KERNEL_OF_ELEMENTS(16, 1)
+KERNEL_OF_ELEMENTS(16, 2)
+KERNEL_OF_ELEMENTS(16, 4)
 
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {

@@ -6,6 +6,7 @@
 
 struct Softmax {
     static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr bool IN_TWO_PASSES = false;
     static constexpr unsigned OUTSIDE = NEGATIVE_INFINITIES;
     using Statistic = Statistics;
     struct Scale {
@@ -40,6 +41,7 @@ struct Softmax {
         return {base_of(all.highest), fast_reciprocal(all.total)};
     }
     __device__ __forceinline__ bool extras_are_aligned(long long) const { return true; }
+    __device__ __forceinline__ void expect(long long) const {}
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long) const {
         return {};

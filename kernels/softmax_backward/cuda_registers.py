@@ -10,6 +10,8 @@ WARP_THREADS = 128  # of a block of short rows
 MOST_THREADS = 512
 MOST_PACKS = 8  # of a thread
 SPREAD_FROM_PACKS = 2048  # of a row, of which there are so few that blocks of a cluster share it
+SLAB_THREADS = 256  # as in cuda_registers.cu
+SLAB_COLUMNS = {1: 4, 4: 16}  # at most, by lanes of a row
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 
@@ -27,8 +29,8 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols)
         return dx
     if not is_long:
-        name, grid, block = _run_group(rows, packs)
-        program.launch(f"softmax_backward_run_{name}", grid, block, dy, y, dx, rows, cols)
+        name, grid, block = slab(rows, cols) or run_group(rows, packs)
+        program.launch(f"softmax_backward_{name}", grid, block, dy, y, dx, rows, cols)
         return dx
     capability = torch.cuda.get_device_capability(dy.device)
     pack = PACK_BYTES // dy.element_size()
@@ -55,12 +57,18 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return dx
 
 
-def _run_group(rows: int, packs: int) -> tuple[str, int, int]:
+def slab(rows: int, cols: int) -> tuple[str, int, int] | None:
+    """The same of short rows, that a block takes as one run; None of others."""
+    lanes = next((lanes for lanes, most in SLAB_COLUMNS.items() if cols <= most), None)
+    return (f"slab_{lanes}", -(-rows * lanes // SLAB_THREADS), SLAB_THREADS) if lanes else None
+
+
+def run_group(rows: int, packs: int) -> tuple[str, int, int]:
     """The kernel for rows that do not start on 16 bytes, its blocks and their threads."""
     for lanes in (4, 8, 16, 32):  # with a pack each
         if packs <= lanes:
-            return f"lanes_{lanes}", -(-rows * lanes // WARP_THREADS), WARP_THREADS
+            return f"run_lanes_{lanes}", -(-rows * lanes // WARP_THREADS), WARP_THREADS
     if packs <= 4 * WARP:
-        return "warp_4", -(-rows * WARP // WARP_THREADS), WARP_THREADS
+        return "run_warp_4", -(-rows * WARP // WARP_THREADS), WARP_THREADS
     most = 4 if packs <= 4 * MOST_THREADS else MOST_PACKS
-    return f"block_{most}", rows, -(-packs // (most * WARP)) * WARP
+    return f"run_block_{most}", rows, -(-packs // (most * WARP)) * WARP

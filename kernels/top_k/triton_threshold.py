@@ -7,6 +7,7 @@ its first elements is a lower bound of the row's 64th. The second has a program 
 what is as large, by a running sum of the mask, and an atomic addition a tile finds room for them in a list of
 the row. The third finds the 64th key of each list, bit by bit, and stores what is as large by its rank; it
 walks along the row, once a bit, where more has passed than a list has room for.
+Rows are taken as many at once as have lists in LISTS_BYTES.
 Idea: top_k/cuda_threshold. A key is an element's order and its turned index in 64 bits: no two are equal, and
 the order of keys is that of a stable sort.
 """
@@ -22,7 +23,8 @@ from roofscope.kernels.top_k.eager import K
 DOMAIN = "cols <= 2**31 - 2**20 and rows * ((cols + 4095) // 4096) < 2**31"
 GROUPS, GROUP = 512, 32  # of a sample
 TILE = 4096
-CAPACITY = 4096  # keys of a list
+CAPACITY = 4096  # keys of a list, or as many as a row has elements
+LISTS_BYTES = 2**29  # of the rows that are taken at once: those of all may take more than x
 
 _K = tl.constexpr(K)
 LOWEST_ORDER = tl.constexpr(-(2**31))  # below every element's
@@ -147,12 +149,17 @@ def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     index = torch.empty((rows, K), dtype=torch.int64, device=x.device)
     if rows == 0:
         return value, index
-    threshold, count = torch.empty((2, rows), dtype=torch.int32, device=x.device)
-    keys = torch.empty((rows, CAPACITY), dtype=torch.int64, device=x.device)
-    best = torch.empty((rows, K), dtype=torch.int64, device=x.device)
-    _sample[(rows,)](x, threshold, count, cols, GROUPS, GROUP, num_warps=8)
-    _filter[(rows * tiles,)](
-        x, threshold, count, keys, cols, tiles, GROUPS * GROUP, CAPACITY, TILE, num_warps=8
-    )
-    _select[(rows,)](x, count, keys, best, value, index, cols, CAPACITY, num_warps=8)
+    capacity = min(max(triton.next_power_of_2(cols), K), CAPACITY)
+    at_once = min(LISTS_BYTES // (8 * capacity), rows)
+    threshold, count = torch.empty((2, at_once), dtype=torch.int32, device=x.device)
+    keys = torch.empty((at_once, capacity), dtype=torch.int64, device=x.device)
+    best = torch.empty((at_once, K), dtype=torch.int64, device=x.device)
+    for first in range(0, rows, at_once):
+        part = slice(first, first + at_once)
+        here = x[part].shape[0]
+        _sample[(here,)](x[part], threshold, count, cols, GROUPS, GROUP, num_warps=8)
+        _filter[(here * tiles,)](
+            x[part], threshold, count, keys, cols, tiles, GROUPS * GROUP, capacity, TILE, num_warps=8
+        )
+        _select[(here,)](x[part], count, keys, best, value[part], index[part], cols, capacity, num_warps=8)
     return value, index

@@ -5,13 +5,14 @@
 // Mapping: a block owns a tile of 64 x 64 or 128 x 128 elements, 256 bytes a row. A thread brings PACK packs
 //   of x to shared memory, all under way at once; after a barrier it takes a square of PACK x PACK elements
 //   from there, renames its registers (two 16-bit elements are joined by one byte permutation), and stores
-//   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
-//   multiples of 16 bytes, tiles of single elements do it. A matrix of few rows or columns has tiles as long as it is
-//   thin, of which one side is a run.
+//   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Rows that do not begin on 16
+//   bytes come and go by whole words too (skewed.cuh), where such tiles are many; else by single elements. A matrix of few rows or columns has tiles as long as it is
+//   thin, of which one side is a run; of very few and short ones each thread moves elements, and a line is copied.
 // Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
 //   other find them in different banks.
+#include "transpose/skewed.cuh"
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
@@ -60,12 +61,21 @@ extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
     transpose_tile<TILE>(x, y, rows, cols);
 }
 
-// Large ones: longer runs on both sides, of which less lies on a line of the cache that is another tile's too.
+// Larger ones: longer runs on both sides, of which less lies on a line of the cache that is another tile's too.
 extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_tiles(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
     transpose_tile<2 * TILE>(x, y, rows, cols);
 }
+
+#define SKEWED_KERNEL(PACKS)                                                                    \
+    extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_##PACKS(      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        transpose_skewed<PACKS>(x, y, rows, cols);                                              \
+    }
+
+SKEWED_KERNEL(4)
+SKEWED_KERNEL(16)
 
 __device__ __forceinline__ SCALAR* thin_tile() {
     __shared__ SCALAR tile[THIN_ELEMENTS + 2 * (MOST_FEW + WARP)];
@@ -82,4 +92,22 @@ extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_few_cols(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long bits
 ) {
     transpose_few_cols(x, y, thin_tile(), rows, cols, static_cast<int>(bits));
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_rows(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    transpose_direct_rows(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols));
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_cols(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    transpose_direct_cols(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols));
+}
+
+extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_line(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    copy_line(x, y, rows * cols);
 }

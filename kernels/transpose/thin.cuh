@@ -4,8 +4,9 @@
 #include "shared/common.cuh"
 
 constexpr int THIN_THREADS = 256;    // as in cuda_swizzled.py
-constexpr int THIN_ELEMENTS = 4096;  // of a tile, as in cuda_swizzled.py
-constexpr int MOST_FEW = 48;         // lines of a thin matrix, as in cuda_swizzled.py
+constexpr int THIN_ELEMENTS = 8192;  // of a tile, as in cuda_swizzled.py
+constexpr int MOST_FEW = 256;        // lines of a thin matrix, as in cuda_swizzled.py
+constexpr int DIRECT_UNROLL = 2;     // elements of a thread without a tile, as in cuda_swizzled.py
 constexpr int THIN_UNROLL = 8;       // accesses of a thread under way at once
 
 // A tile of `few` lines of LENGTH neighbours, of which LENGTH is a power of two: on the side where the matrix is long
@@ -86,4 +87,44 @@ __device__ __forceinline__ void transpose_few_cols(
             if (i < count && at < length) y[(i >> bits) * rows + at] = tile.of_lines(i >> bits, at);
         }
     }
+}
+
+// ---- One line, or so little that a tile in shared memory takes longer than what it saves --------------
+
+// By elements of y, which are adjacent: `few` adjacent ones come from as many rows of x.
+__device__ __forceinline__ void transpose_direct_rows(const SCALAR* x, SCALAR* y, unsigned rows, unsigned cols) {
+    const unsigned first = blockIdx.x * THIN_THREADS * DIRECT_UNROLL + threadIdx.x, count = rows * cols;
+    SCALAR values[DIRECT_UNROLL];
+#pragma unroll
+    for (int u = 0; u < DIRECT_UNROLL; ++u) {
+        const unsigned at = first + u * THIN_THREADS;
+        if (at < count) values[u] = x[at % rows * cols + at / rows];
+    }
+#pragma unroll
+    for (int u = 0; u < DIRECT_UNROLL; ++u) {
+        const unsigned at = first + u * THIN_THREADS;
+        if (at < count) y[at] = values[u];
+    }
+}
+
+// By elements of x, which are adjacent.
+__device__ __forceinline__ void transpose_direct_cols(const SCALAR* x, SCALAR* y, unsigned rows, unsigned cols) {
+    const unsigned first = blockIdx.x * THIN_THREADS * DIRECT_UNROLL + threadIdx.x, count = rows * cols;
+    SCALAR values[DIRECT_UNROLL];
+#pragma unroll
+    for (int u = 0; u < DIRECT_UNROLL; ++u) {
+        const unsigned at = first + u * THIN_THREADS;
+        if (at < count) values[u] = x[at];
+    }
+#pragma unroll
+    for (int u = 0; u < DIRECT_UNROLL; ++u) {
+        const unsigned at = first + u * THIN_THREADS;
+        if (at < count) y[at % cols * rows + at / cols] = values[u];
+    }
+}
+
+// A matrix of one line lies as its transpose does.
+__device__ __forceinline__ void copy_line(const SCALAR* x, SCALAR* y, long long count) {
+    const long long first = thread_of_grid() * PACK;
+    if (first < count) store_part(y + first, load_part(x + first, count - first), count - first);
 }

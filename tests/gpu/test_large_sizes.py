@@ -1,4 +1,4 @@
-"""More than 2^31 elements: every pointwise and row kernel of ours is right at the far end, too."""
+"""More than 2^31 elements: pointwise and row kernels of ours are right at the far end, a sort all over."""
 
 import math
 from collections.abc import Iterator
@@ -21,7 +21,11 @@ LARGE = (
     {"batch": 2051, "heads": 8, "seq": 1031, "half": 64},
 )
 # Those whose results at the end rest on everything before, or that are no pass over memory.
-LEFT_OUT = {"changing_shapes", "dynamic_flow", "regression_loss", "row_loop", "slow_loop", "training_step"}
+LEFT_OUT = {
+    *("changing_shapes", "dynamic_flow", "regression_loss", "row_loop", "slow_loop", "training_step"),
+    "radix_sort",  # has a test of its own
+}
+PIECE = 2**26  # elements that are looked at at once
 END = 3  # of the first axis
 
 
@@ -46,9 +50,27 @@ def end_of(tensor: torch.Tensor, spec: TensorSpec, axis: str) -> torch.Tensor:
     return tensor.narrow(along, tensor.shape[along] - END, END)
 
 
+def dtype_of(kernel: Kernel) -> Dtype:
+    """The smallest that the kernel takes."""
+    return min(kernel.spec.dtypes, key=lambda dtype: (dtype.itemsize, dtype is not Dtype.BFLOAT16))
+
+
+def require_memory(kernel: Kernel, sizes: dict[str, int], more_bytes: int = 0) -> None:
+    """Skip where inputs, outputs and ``more_bytes`` do not fit, with a gigabyte for what a version keeps."""
+    torch.cuda.empty_cache()
+    needed = sum(
+        math.prod(kernel.spec.shape(tensor, sizes))
+        * getattr(torch, tensor.element_at(dtype_of(kernel))).itemsize
+        for tensor in (*kernel.spec.inputs, *kernel.spec.outputs)
+    )
+    needed += 2**30 + more_bytes
+    if (free := torch.cuda.mem_get_info()[0]) < needed:
+        pytest.skip(f"needs {needed / 2**30:.1f} GiB of memory, of which {free / 2**30:.1f} are free")
+
+
 def inputs_of(kernel: Kernel, sizes: dict[str, int], axis: str) -> tuple[Tensors, Tensors]:
     """All inputs, and their ends. Derived ones are right at the end only: all of them would not fit."""
-    inputs = InputMaker(kernel.spec, Dtype.BFLOAT16, torch.device("cuda"), seed=1).make(sizes)
+    inputs = InputMaker(kernel.spec, dtype_of(kernel), torch.device("cuda"), seed=1).make(sizes)
     derived = [spec.fill is Fill.DERIVED for spec in kernel.spec.inputs]
     ends = tuple(end_of(*pair, axis) for pair in zip(inputs, kernel.spec.inputs, strict=True))
     if any(derived):
@@ -61,19 +83,50 @@ def inputs_of(kernel: Kernel, sizes: dict[str, int], axis: str) -> tuple[Tensors
     return inputs, tuple(end.clone() for end in ends)
 
 
+def sorts() -> list[tuple[Kernel, Implementation]]:
+    both = implementations(Provider.TRITON, Provider.CUDA)
+    return [(kernel, version) for kernel, version in both if kernel.spec.name == "radix_sort"]
+
+
+def sums_of(keys: torch.Tensor) -> tuple[int, int]:
+    """Of the keys and of their squares, modulo 2^64."""
+    whole = squares = 0
+    for piece in keys.split(PIECE):
+        wide = piece.long()
+        whole += int(wide.sum())
+        squares += int((wide * wide).sum())
+    return whole, squares % 2**64
+
+
 @pytest.mark.parametrize(("kernel", "version", "sizes"), list(cases()), ids=name_of)
 def test_the_end_is_right(kernel: Kernel, version: Implementation, sizes: dict[str, int]) -> None:
-    if not is_inside(version.domain, sizes, Dtype.BFLOAT16):
+    dtype = dtype_of(kernel)
+    if not is_inside(version.domain, sizes, dtype):
         pytest.skip("outside of its domain")
-    torch.cuda.empty_cache()
-    tensors = (*kernel.spec.inputs, *kernel.spec.outputs)
-    if torch.cuda.mem_get_info()[0] < 3 * sum(math.prod(kernel.spec.shape(t, sizes)) for t in tensors):
-        pytest.skip("this GPU has too little free memory for 2^31 elements")
+    require_memory(kernel, sizes)
     axis = next(iter(sizes))
     inputs, ends = inputs_of(kernel, sizes, axis)
-    results = as_tuple(built(kernel, version, Dtype.BFLOAT16)(*inputs))
+    try:
+        results = as_tuple(built(kernel, version, dtype)(*inputs))
+    except torch.OutOfMemoryError as error:
+        pytest.skip(f"keeps more beside its inputs and outputs than this GPU has: {error}")
     pairs = zip(results, reference(kernel, ends), kernel.spec.outputs, strict=True)
     for result, expected, spec in pairs:
         if axis in spec.shape:
             error = relative_error((end_of(result, spec, axis),), (expected,))
-            assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), spec.name
+            assert error <= kernel.spec.tolerance.of(dtype), spec.name
+
+
+@pytest.mark.parametrize(("kernel", "version"), sorts(), ids=name_of)
+def test_a_sort_is_right_beyond_32_bits(kernel: Kernel, version: Implementation) -> None:
+    """In order from end to end, and of the same keys: their sum and that of their squares are the same."""
+    sizes = LARGE[0]
+    if not is_inside(version.domain, sizes, Dtype.FLOAT32):
+        pytest.skip("outside of its domain")
+    require_memory(kernel, sizes, more_bytes=4 * 2**32)  # what a network sorts is padded
+    (key,) = InputMaker(kernel.spec, Dtype.FLOAT32, torch.device("cuda"), seed=1).make(sizes)
+    (result,) = built(kernel, version, Dtype.FLOAT32)(key)
+    assert sums_of(result) == sums_of(key)
+    for first in range(0, key.numel(), PIECE):
+        piece = result[first : first + PIECE + 1]
+        assert bool((piece[1:] >= piece[:-1]).all()), first

@@ -1,0 +1,248 @@
+"""The process that looks at drawn shapes quickly: reads what is wanted, writes a line of JSON a shape.
+
+Imports torch and its compiler once, and forks processes. These build and compile every version of their
+shapes side by side, which is most of the time. Only then they measure, one at a time: the process that holds
+the lock has the device to itself. What torch.compile tunes at a first call it tunes under another lock, so
+that no two processes tune beside each other.
+
+A call is timed as the engine does it, by CUDA graphs over sets of inputs with outputs of their own, the
+versions in turn; but by a few short blocks instead of as many as an interval takes, and it is held against
+the reference at the drawn size alone.
+"""
+
+import fcntl
+import importlib
+import math
+import multiprocessing
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+
+from roofscope.benchmarks.shapes.glance import Seen, Task, Wanted
+from roofscope.profiling.planning.catalog import Kernel, scan
+from roofscope.profiling.planning.domain import is_inside
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest, Call
+from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers
+from roofscope.profiling.worker.failures import WrongResult
+from roofscope.profiling.worker.inputs import InputMaker, InputSet
+from roofscope.profiling.worker.job.reference import load_reference
+from roofscope.profiling.worker.job.verify import Judge
+
+BLOCKS = 5  # of each version, of which the median counts
+BLOCK_S = 2e-3
+MOST_REPLAYS = 50  # of a graph, in a block
+CACHE_LAPS = 3  # of the last-level cache, by all sets together
+MOST_SETS = 160
+MEETING_S = 600.0
+
+
+_programs: dict[tuple[str, Dtype, str], Call] = {}  # of CUDA, which are compiled for any size
+
+
+class Point:
+    """A shape and its versions, in the process that looks at it."""
+
+    def __init__(self, kernel: Kernel, task: Task, cache_bytes: int) -> None:
+        self.kernel, self.task, self.cache_bytes = kernel, task, cache_bytes
+        self.calls: dict[str, Call] = {}
+        self.notes: dict[str, str] = {}
+        self.device = torch.device("cuda")
+        reference, derive = load_reference(kernel)
+        self.maker = InputMaker(kernel.spec, task.dtype, self.device, seed=task.number, derive=derive)
+        self.judge = Judge(kernel.spec, Workload(kernel.spec.name, task.dtype, task.sizes), reference)
+
+    def versions(self) -> Iterator[Implementation]:
+        takes = partial(is_inside, sizes=self.task.sizes, dtype=self.task.dtype)
+        return (v for v in self.kernel.implementations if v.stem in self.task.stems and takes(v.domain))
+
+    def compile(self) -> None:
+        """Build every version and call it once, so that all is compiled.
+
+        Those that find no memory beside the other processes are left for later.
+        """
+        inputs = self.maker.make(self.task.sizes)
+        for version in self.versions():
+            if version.stem in self.calls or version.stem in self.notes:
+                continue
+            with self.noting(version.stem), suppress(torch.OutOfMemoryError):
+                call = self._built(version)
+                call(*inputs)
+                self.calls[version.stem] = call
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+
+    def look(self) -> Seen:
+        """The microseconds of each version that is right."""
+        started = time.monotonic()
+        self.compile()  # what is left
+        sets = self._sets()
+        graphs: dict[str, torch.cuda.CUDAGraph] = {}
+        kept: list[Any] = []
+        for stem in self._right(sets[0]):
+            with self.noting(stem):
+                graph, outputs = _captured(self.calls[stem], sets)
+                graphs[stem] = graph
+                kept.append(outputs)
+        times = {stem: seconds * 1e6 / len(sets) for stem, seconds in _in_turn(graphs).items()}
+        graphs.clear()
+        del kept, sets
+        torch.cuda.empty_cache()
+        return Seen(self.task, times, self.notes, time.monotonic() - started)
+
+    def _built(self, version: Implementation) -> Call:
+        key = (self.kernel.spec.name, self.task.dtype, version.stem)
+        if key in _programs:
+            return _programs[key]
+        workload = Workload(self.kernel.spec.name, self.task.dtype, self.task.sizes)
+        call = providers.build(BuildRequest(version, self.kernel.folder, workload, self.device)).call
+        if version.provider is Provider.CUDA:
+            _programs[key] = call
+        return call
+
+    def _sets(self) -> list[InputSet]:
+        first = self.maker.make(self.task.sizes)
+        count = math.ceil(CACHE_LAPS * self.cache_bytes / max(self.maker.set_bytes(self.task.sizes), 1))
+        copies = min(max(count, 2), MOST_SETS) - 1
+        return [first, *(tuple(tensor.clone() for tensor in first) for _ in range(copies))]
+
+    def _right(self, inputs: InputSet) -> list[str]:
+        right: list[str] = []
+        for stem, call in self.calls.items():
+            with self.noting(stem):
+                outputs = call(*inputs)
+                several = outputs if isinstance(outputs, tuple) else (outputs,)
+                self.judge.compare(inputs, several, self.task.sizes, "at this size")
+                right.append(stem)
+        return right
+
+    @contextmanager
+    def noting(self, stem: str) -> Generator[None]:
+        """What fails costs one version."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - a kernel may raise anything
+            wrong = "wrong: " if isinstance(error, WrongResult) else ""
+            self.notes[stem] = f"{wrong}{str(error) or type(error).__name__}"[:300]
+
+
+def _captured(call: Call, sets: list[InputSet]) -> tuple[torch.cuda.CUDAGraph, list[Any]]:
+    """A call on each set, each with outputs of its own."""
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call(*sets[0])
+    stream.synchronize()
+    with torch.cuda.graph(graph, stream=stream):
+        outputs = [call(*inputs) for inputs in sets]
+    return graph, outputs
+
+
+def _in_turn(graphs: dict[str, torch.cuda.CUDAGraph]) -> dict[str, float]:
+    """Seconds of a replay of each, the median of its blocks."""
+    once = {stem: _replayed(graph, 1) for stem, graph in graphs.items()}
+    replays = {stem: min(max(int(BLOCK_S / max(took, 1e-9)), 1), MOST_REPLAYS) for stem, took in once.items()}
+    blocks: dict[str, list[float]] = {stem: [] for stem in graphs}
+    for _ in range(BLOCKS):
+        for stem, graph in graphs.items():
+            blocks[stem].append(_replayed(graph, replays[stem]))
+    return {stem: sorted(found)[BLOCKS // 2] for stem, found in blocks.items()}
+
+
+def _replayed(graph: torch.cuda.CUDAGraph, count: int) -> float:
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    graph.replay()  # the device is busy while the host queues the rest
+    begin.record()
+    for _ in range(count):
+        graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / 1e3 / count
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _tune_alone(lock: Path) -> None:
+    """Let Inductor time its choices while nobody else does."""
+    with suppress(ImportError, AttributeError):  # names of torch's own, which a version may lack
+        heuristics = importlib.import_module("torch._inductor.runtime.triton_heuristics")
+        tune = heuristics.CachingAutotuner.benchmark_all_configs
+
+        def alone(*arguments: Any, **named: Any) -> Any:
+            with _locked(lock):
+                return tune(*arguments, **named)
+
+        heuristics.CachingAutotuner.benchmark_all_configs = alone
+
+
+def _process(
+    tasks: list[Task],
+    cache_bytes: int,
+    together: Any,
+    lock: Path,
+    until: float,
+    answer: Callable[[bytes], None],
+) -> None:
+    """Compile, wait for all, then look."""
+    torch.set_num_threads(1)
+    catalog = scan()
+    points: list[Point] = []
+    for task in tasks:
+        kernel = catalog.kernel(task.kernel)
+        assert kernel is not None
+        point = Point(kernel, task, cache_bytes)
+        if time.monotonic() < until:
+            with suppress(torch.OutOfMemoryError):  # of the inputs
+                point.compile()
+            points.append(point)
+    with suppress(Exception):  # one that died does not keep the others from looking
+        together.wait(MEETING_S)
+    for point in points:
+        with _locked(lock):
+            if time.monotonic() > until:
+                break
+            answer(msgspec.json.encode(point.look()))
+
+
+def main() -> None:
+    """Fork, and pass on what is seen."""
+    warnings.filterwarnings("ignore")
+    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
+    Compilers().make_ready(Compiler.TRITON | Compiler.INDUCTOR)
+    until = time.monotonic() + wanted.seconds
+    context = multiprocessing.get_context("fork")
+    count = max(min(wanted.processes, len(wanted.tasks)), 1)
+    together = context.Barrier(count)
+    with tempfile.TemporaryDirectory() as folder:
+        lock = Path(folder) / "device"
+        _tune_alone(Path(folder) / "tuning")
+        queue = context.Queue()
+        shares = [list(wanted.tasks[part::count]) for part in range(count)]
+        arguments = [(share, wanted.cache_bytes, together, lock, until, queue.put) for share in shares]
+        running = [context.Process(target=_process, args=given, daemon=True) for given in arguments]
+        for process in running:
+            process.start()
+        while any(process.is_alive() for process in running) or not queue.empty():
+            if any(process.exitcode for process in running):
+                together.abort()  # nobody waits for one that died
+            with suppress(Exception):  # nothing within a moment
+                sys.stdout.buffer.write(queue.get(timeout=0.2) + b"\n")
+                sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

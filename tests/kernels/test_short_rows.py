@@ -1,0 +1,99 @@
+"""What launchers choose for rows of any length and number: a kernel that holds one, and blocks for all."""
+
+import re
+from itertools import product
+from types import ModuleType
+
+import pytest
+import torch
+
+from roofscope.kernels.shared import norm_lanes
+from roofscope.profiling.planning.catalog import load_module
+from roofscope.tests.kernels.cases import CATALOG
+
+MULTIPROCESSORS = (1, 28, 132, 148)
+COLUMNS = (*range(1, 70), 100, 128, 129, 255, 256, 301, 513, 1023, 1024, 1025, 2047, 4093, 9001, 70_001)
+
+
+def launcher(kernel: str, stem: str) -> ModuleType:
+    found = CATALOG.kernel(kernel)
+    assert found is not None
+    return load_module(found.folder / f"{stem}.py")
+
+
+def source(kernel: str, stem: str) -> str:
+    found = CATALOG.kernel(kernel)
+    assert found is not None
+    return (found.folder / f"{stem}.cu").read_text()
+
+
+@pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
+def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: int) -> None:
+    module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
+    kinds = dict(re.findall(r"#define (\w+)_KERNEL\(PACKS\)[^#]*?cumsum_(\w+)_##PACKS", text))
+    for rows, row_bytes in product(
+        (1, 3, 38, 131, 1000, 70_001), (2, 98, 512, 2048, 9000, 24_000, 10**6, 2**28)
+    ):
+        chosen = module.choose(rows, row_bytes, multiprocessors)
+        kind, _, packs = chosen.name.rpartition("_")
+        assert kind in kinds.values()
+        assert f"{kind.upper()}_KERNEL({packs})" in text
+        if kind == "warp":
+            assert row_bytes <= int(packs) * module.WARP * module.PACK_BYTES
+            assert chosen.blocks * module.WARPS >= rows
+        elif kind == "lookback":
+            assert chosen.blocks == rows * chosen.tiles
+            tile = int(packs) * module.THREADS * module.PACK_BYTES
+            assert (chosen.tiles - 1) * tile < row_bytes <= chosen.tiles * tile
+        else:
+            assert chosen.blocks == rows
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_cross_entropy_has_room_for_a_short_row(dtype: torch.dtype) -> None:
+    module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
+    for cols in COLUMNS:
+        chosen = module.short_kernel(cols, torch.empty(8, dtype=dtype))
+        if chosen is None:
+            assert cols * dtype.itemsize > 1024
+            continue
+        name, lanes = chosen
+        if "elements" in name:
+            assert cols <= lanes
+            assert f"ELEMENTS_KERNEL({lanes})" in text
+        else:
+            packs = int(name.rpartition("_")[2])
+            past = 0 if cols * dtype.itemsize % 16 == 0 else 16 - dtype.itemsize  # bytes before the row
+            assert past + cols * dtype.itemsize <= lanes * packs * 16
+            assert f"SHORT_KERNEL({lanes}, {packs})" in text
+
+
+def test_a_tile_of_a_thin_matrix_fits_into_its_shared_memory() -> None:
+    module = launcher("transpose", "cuda_swizzled")
+    shapes = ((300, 528), (30_001, 528), (2**26, 528), (2**26, 1))
+    for few, (many, enough) in product(range(2, module.MOST_FEW + 1), shapes):
+        bits = module.thin_bits(few, many, enough)
+        assert few << bits <= module.THIN_ELEMENTS
+        pitch = (1 << bits) + (-(-32 // few) if few < 32 else 1)
+        assert few * pitch <= module.THIN_ELEMENTS + 2 * (module.MOST_FEW + 32)
+
+
+def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
+    """Each has rows of one skew, and all together have every row."""
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    for rows, cols in product((1, 7, 73, 5000), (259, 513, 923, 3473, 4089)):
+        launched.clear()
+        dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
+        norm_lanes.launch_lanes(Program(), "rms_norm_backward", (dy, x), dx, torch.empty(cols))  # type: ignore[arg-type]
+        name, blocks, threads = launched[0]
+        group = int(name.rpartition("_")[2])
+        assert blocks % 8 == 0
+        assert threads % group == 0
+        assert cols + 7 <= group * 8
