@@ -143,7 +143,7 @@ class Host:
             error.__traceback__ = None
         if self._integrity is None or isinstance(asked.request, Block | KeepBusy):  # must not wait
             return Said(found)
-        return Said(found, self._integrity.replaced())
+        return Said(found, self._integrity.replaced(), was_watched=True)
 
     def _carry_out(self, request: Request) -> Answer:  # noqa: C901, PLR0912 - one line a request
         match request:

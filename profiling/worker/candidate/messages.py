@@ -386,7 +386,11 @@ Answer = (
 
 
 class Said(Struct, frozen=True):
-    """An answer, and what of the engine or of torch was found replaced after it."""
+    """An answer, and what of the engine or of torch was found replaced after it.
+
+    ``was_watched``: whether that was looked for, as it is after all but what must not wait.
+    """
 
     answer: Answer
     replaced: tuple[str, ...] = ()
+    was_watched: bool = False

@@ -217,6 +217,9 @@ class Link:
         if said.replaced:
             self._is_troubled = True
             raise Tampered(", ".join(said.replaced[:3]))
+        if not (said.was_watched or isinstance(request, Begin | Block | KeepBusy)):
+            self._is_troubled = True
+            raise Tampered("the watch over the engine")
         if isinstance(said.answer, Trouble):
             self._is_troubled |= not (said.answer.is_sound and said.answer.refusal)
             raise CandidateFailed(said.answer)
