@@ -187,10 +187,11 @@ __device__ __forceinline__ void multiply_parts(
         give_registers<40>();
         if (threadIdx.x % WARPGROUP == 0) {
             const int steps = count_steps();
-            const Turns<CLUSTER, 1> turns(count_rows() * count_columns());
-            for (unsigned turn = 0; turn < turns.count; ++turn) {
+            const unsigned tiles = count_rows() * count_columns();
+            Turns<CLUSTER, 1> turns(tiles, steps, tiles);
+            while (turns.next()) {
                 int row, column;
-                row_and_column(turns.tile(turn), row, column);
+                row_and_column(turns.tile, row, column);
                 column += rank * (BLOCK_N / CLUSTER);
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     wait_for(empty + stage, phase ^ 1);
@@ -213,8 +214,9 @@ __device__ __forceinline__ void multiply_parts(
         if (TURNS && warpgroup == 1) pass_turn(warpgroup);
         unsigned stored = 0;
         const int steps = count_steps();
-        const Turns<CLUSTER, 1> turns(count_rows() * count_columns());
-        for (unsigned turn = 0; turn < turns.count; ++turn) {
+        const unsigned tiles = count_rows() * count_columns();
+        Turns<CLUSTER, 1> turns(tiles, steps, tiles);
+        while (turns.next()) {
             float total[BLOCK_N / 2] = {};
             for (int step = 0; step < steps; ++step, next_stage()) {
                 const unsigned char* const from = stages + stage * STAGE;
@@ -243,7 +245,7 @@ __device__ __forceinline__ void multiply_parts(
                 for (int i = 0; i < BLOCK_N / 2; ++i) total[i] += sum[i];
             }
             int row, column;
-            row_and_column(turns.tile(turn), row, column);
+            row_and_column(turns.tile, row, column);
             store_tile(total, c, boxes + warpgroup * BOXES * BOX, stored, row + warpgroup * 64, column, Finish{});
         }
         if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();

@@ -37,7 +37,7 @@ constexpr int ROW = 128;       // bytes of a row in shared memory: what the swiz
 constexpr int ATOM = 8 * ROW;  // the swizzle's period
 constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
-// ---- wgmma: sum (64 x 64, 128, 192 or 256) += a b, spread over the threads as store_tile says ---------
+// ---- wgmma: sum (64 x 64, 128, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
 
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_16(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8), SUMS_4((i) + 12)
@@ -51,6 +51,8 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 #define NAMES_96                                                                                                  \
     NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, "            \
     "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define NAMES_112                                                                                                 \
+    NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 #define NAMES_128                                                                                                 \
     NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "           \
     "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
@@ -69,6 +71,9 @@ __device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long lon
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[96], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(192, NAMES_96, "%96", "%97", SUMS_32(0), SUMS_32(32), SUMS_32(64));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[112], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(224, NAMES_112, "%112", "%113", SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_16(96));
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(256, NAMES_128, "%128", "%129", SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_32(96));

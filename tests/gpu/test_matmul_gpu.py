@@ -55,6 +55,22 @@ def test_every_tile_on_the_fma_units_is_right(dtype: Dtype) -> None:
             assert error <= KERNEL.spec.tolerance.of(dtype), f"{name} at {sizes}"
 
 
+def test_every_share_of_float32_tiles_is_right() -> None:
+    """Tiles of several blocks, blocks of several tiles, blocks without work, and edges that TMA fills in."""
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("TMA is in compute capability 9.0 and later only")
+    assert KERNEL is not None
+    module, compiled = load("cuda_ffma_tma"), program("cuda_ffma_tma", Dtype.FLOAT32)
+    for sizes in (*WHOLE_ROWS[:4], *ODD, {"m": 1, "n": 7, "k": 1}, {"m": 2048, "n": 2048, "k": 96}):
+        inputs = random_inputs(KERNEL, sizes, Dtype.FLOAT32, device="cuda")
+        tiles = -(-sizes["m"] // 256) * -(-sizes["n"] // 128)
+        for blocks, alone in ((1, 0), (3, 0), (132, 0), (7, tiles // 7 * 7), (66, tiles), (132, tiles // 2)):
+            if blocks > compiled.multiprocessor_count:
+                continue
+            error = error_of(module.launch(compiled, *inputs, blocks, alone), inputs)
+            assert error <= KERNEL.spec.tolerance.float32, f"{blocks} blocks, {alone} tiles alone, {sizes}"
+
+
 @each_dtype
 @pytest.mark.parametrize("stem", ["triton_grouped", "triton_persistent_tma"])
 def test_every_configuration_is_right(stem: str, dtype: Dtype, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,23 @@ def test_ffma_takes_the_largest_tile_that_fills_the_gpu(
 
 
 @pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((8192, 8192, 8192), (132, 15 * 132)),  # 68 of 2048 tiles beyond 15 rounds are shared
+        ((2048, 2048, 2048), (128, 128)),  # 64 steps alone, 63 if all share, and an exchange
+        ((4096, 4224, 64), (132, 4 * 132)),  # whole rounds
+        ((1024, 1024, 1024), (132, 0)),
+        ((256, 128, 64), (1, 1)),
+        ((1, 1, 1), (1, 1)),
+    ],
+)
+def test_blocks_share_the_last_float32_tiles_where_that_is_faster(
+    sizes: tuple[int, int, int], expected: tuple[int, int]
+) -> None:
+    assert load("cuda_ffma_tma").grid_of(*sizes, 132) == expected
+
+
+@pytest.mark.parametrize(
     ("sizes", "offset", "shared_bytes", "expected"),
     [
         ((4096, 4096, 64), 0, HOPPER_BYTES, "tile_128x256_deep"),
@@ -164,6 +181,18 @@ def test_ffma_keeps_float32_off_the_tensor_cores(tmp_path: Path) -> None:
     assert "LDGSTS.E.BYPASS.128" in code
     assert "HMMA.1" not in code
     assert "HGMMA" not in code
+
+
+def test_ffma_by_tma_copies_by_no_instruction_of_its_own(tmp_path: Path) -> None:
+    """Of 24 loads of shared memory and 512 FMAs the inner loop consists; nothing spills."""
+    cuda = pytest.importorskip(
+        "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+    )
+    source = FOLDER / "cuda_ffma_tma.cu"
+    code = machine_code(cuda.compile_source(source, Dtype.FLOAT32, "sm_90a").code, tmp_path)
+    assert "UTMALDG.2D" in code
+    for instruction in ("LDGSTS", "HGMMA", "STL", "LDL"):
+        assert instruction not in code
 
 
 TRITON_TYPE = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
