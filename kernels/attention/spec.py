@@ -22,7 +22,7 @@ SPEC = KernelSpec(
         Axis("batch", "sequences"),
         Axis("heads", "heads of a sequence"),
         Axis("seq", "queries, and as many keys and values"),
-        Axis("dim", "elements of a head: 64 or 128, others for eager only", minimum=1),
+        Axis("dim", "elements of a head: 64, 96, 128, 192 or 256, others for eager only", minimum=1),
     ),
     inputs=tuple(TensorSpec(name, HEADS) for name in "qkv"),
     outputs=(TensorSpec("o", HEADS),),

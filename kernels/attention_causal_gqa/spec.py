@@ -23,7 +23,7 @@ SPEC = KernelSpec(
         Axis("kv_heads", "heads of keys and values"),
         Axis("group", "query heads that share one of them"),
         Axis("seq", "queries, and as many keys and values"),
-        Axis("dim", "elements of a head: 64 or 128, others for eager only", minimum=1),
+        Axis("dim", "elements of a head: 64, 96, 128, 192 or 256, others for eager only", minimum=1),
     ),
     inputs=(TensorSpec("q", QUERIES), TensorSpec("k", KEYS), TensorSpec("v", KEYS)),
     outputs=(TensorSpec("o", QUERIES),),
