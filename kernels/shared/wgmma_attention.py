@@ -62,7 +62,6 @@ def attend(
         for x, rows in zip(aligned(q, k, v), (queries, keys, keys), strict=True)
     )
     sorts = causal and window is None  # tiles of a window take equally long but for a head's first
-    width = -(-dim // BAND) * BAND
     count = program.multiprocessor_count
     program.launch(
         f"attention_{dim}",
@@ -76,9 +75,14 @@ def attend(
         heads_of_group(batch * heads, seq, dim, count, sharing or 1) if sorts else 1,
         *(() if sharing is None else (sharing,)),
         *(() if window is None else (min(window, seq),)),
-        shared_bytes=(queries + 2 * STAGES * keys) * width * 2 + BARRIER_BYTES,
+        shared_bytes=shared_bytes(dim, keys),
     )
     return o, lse
+
+
+def shared_bytes(dim: int, keys: int) -> int:
+    """Of a block: the queries, two stages of keys and of values, in whole bands, and the barriers."""
+    return (CONSUMERS[dim] * 64 + 2 * STAGES * keys) * -(-dim // BAND) * BAND * 2 + BARRIER_BYTES
 
 
 @functools.lru_cache

@@ -63,6 +63,8 @@ def test_flops_are_those_torch_counts(kernel: Kernel) -> None:
         counted, claimed = counter.get_total_flops(), kernel.spec.work_at(sizes, dtype).flop_count
         if "causal" in kernel.spec.name:  # torch counts the half that is masked as well
             assert claimed <= counted <= 2 * claimed
+        elif "window" in kernel.spec.name:  # and what has left the window
+            assert claimed <= counted
         else:
             assert claimed == counted
 
