@@ -14,7 +14,7 @@ def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Query i sees the last 1024 keys up to i; ``k`` and ``v`` have fewer heads than ``q``."""
     if not q.numel():
         return torch.empty_like(q)
-    # It has no promise about NaN, and its type is a union of what it may return.
+    # Its type is a union, as it may return more than a tensor where it is asked to.
     found = _compiled(q, k, v, block_mask=_blocks(q.shape[2], q.device), enable_gqa=True)
     assert isinstance(found, torch.Tensor)
     return found

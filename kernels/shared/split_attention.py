@@ -278,4 +278,4 @@ def configuration(q: torch.Tensor) -> tuple[int, int, dict[str, int]]:
         return 128, 64, {"num_warps": 8, "num_stages": 3 if dim <= 128 else 2}
     if dim <= 128:
         return 128, 64, {"num_warps": 8, "num_stages": 2}
-    return 64, 32, {"num_warps": 4, "num_stages": 2}
+    return 64, 32, {"num_warps": 8, "num_stages": 2}
