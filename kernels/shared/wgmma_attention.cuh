@@ -32,7 +32,7 @@ constexpr int CONSUMERS = DIM < 128 ? 3 : 2;
 // Keys of a step: two stages of them and of their values beside the queries, in 227 KiB. A window takes registers too.
 template <int DIM, bool WINDOWED = false>
 constexpr int KEYS_OF = DIM == 64    ? (WINDOWED ? 96 : KEYS)
-                        : DIM == 96  ? 96
+                        : DIM == 96  ? (WINDOWED ? 96 : 112)
                         : DIM == 128 ? KEYS
                         : DIM == 192 ? (WINDOWED ? 96 : 112)
                                      : (WINDOWED ? 64 : 80);

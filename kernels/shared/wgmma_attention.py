@@ -16,7 +16,7 @@ from roofscope.kernels.shared.heads import (
 
 # As in wgmma_attention.cuh.
 CONSUMERS = {64: 3, 96: 3, 128: 2, 192: 2, 256: 2}  # warpgroups that multiply, 64 queries each, by dim
-KEYS = {64: 128, 96: 96, 128: 128, 192: 112, 256: 80}  # of a step, by dim
+KEYS = {64: 128, 96: 112, 128: 128, 192: 112, 256: 80}  # of a step, by dim
 KEYS_OF_WINDOW = {64: 96, 96: 96, 128: 128, 192: 96, 256: 64}
 STAGES = 2
 BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
