@@ -4,7 +4,7 @@
 //   q k^T / sqrt(dim); 4 dim FLOP a pair.
 // Mapping: `attend` of shared/mma_attention.cuh, a block for every 128 queries of a head. It begins with the first key
 //   that one of them sees, and a warp leaves out the tiles of which its 16 queries see nothing.
-// Idea: see shared/mma_attention.cuh.
+// Idea: see shared/mma_attention.cuh. `cuda_naive` skips as much, but multiplies on no tensor cores.
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 

@@ -1,6 +1,8 @@
 """Sliding-window attention in Triton, block by block of the keys that some query of a block sees.
 
 Formula, mapping and idea: shared/split_attention.py. 4 dim FLOP a pair of query and key that is seen.
+Idea: `triton_masked` takes in every block up to the diagonal; blocks that have left every query's window are
+skipped here, and only those at both ends of it are masked.
 """
 
 import torch

@@ -1,6 +1,7 @@
 """Sliding-window attention in Triton as a causal kernel with one comparison more: it skips no old keys.
 
 Formula, mapping and idea: shared/split_attention.py, with every block up to the diagonal taken in and masked.
+Idea: `cuda_naive` multiplies a query by a key at a time; tiles of both make products of matrices of that.
 Lesson: what is masked costs as much as what is seen. A sequence of 8192 takes four times as long as it must.
 """
 
