@@ -202,13 +202,19 @@ __device__ __forceinline__ void attend(
     };
     const long long kv_head = static_cast<long long>(index.head / sharing) * seq;
     for_each_tile<DIM, ROWS>(k + kv_head * DIM, v + kv_head * DIM, start, end, seq, step);
+    long long done = head;
+    if constexpr (DIM > 192 && !CAUSAL) {  // on sm_100 no register is left to keep it in: it is made again
+        int block;
+        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+        done = static_cast<long long>(block / ((seq + OWN - 1) / OWN)) * seq;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int row = query + half * 8;
         float factor, logarithm;
         softmax.finish(half, factor, logarithm);
-        store_row(sum, half, factor, o + (head + row) * DIM, row < seq);
-        if (row < seq && lane % 4 == 0) lse[head + row] = logarithm;
+        store_row(sum, half, factor, o + (done + row) * DIM, row < seq);
+        if (row < seq && lane % 4 == 0) lse[done + row] = logarithm;
     }
 }
 
