@@ -140,6 +140,16 @@ ATTENTION = (
 GROUPED_QUERIES = (Row("F1", "attention_causal_gqa", BF16, goals=BEST),)
 # Eager is FlashAttention-2. Sequences of 64 to 8192 tokens.
 PACKED = tuple(Row("F1", "attention_varlen", BF16, {"batch": batch}, BEST) for batch in (16, 32, 64))
+OTHER_DIMS = tuple(
+    Row("F1", kernel, BF16, {"batch": 4, "heads": 16, "seq": 8192, "dim": dim}, BEST)
+    for kernel in ("attention_causal", "attention")
+    for dim in (96, 192, 256)
+)
+# Eager and torch.compile multiply what is masked too.
+WINDOWS = tuple(
+    Row("F1", "attention_sliding_window", BF16, sizes, BEST)
+    for sizes in ({}, {"dim": 64}, {"kv_heads": 4, "group": 2, "dim": 256})
+)
 # Eager and torch.compile gather the pages first, which nobody who decodes does. A cache of 537 MB each.
 DECODING = tuple(
     Row("F3", "paged_decode", BF16, sizes, of(0.95, Mix.READ))
@@ -154,5 +164,7 @@ ROWS = (
     *ATTENTION,
     *GROUPED_QUERIES,
     *PACKED,
+    *OTHER_DIMS,
+    *WINDOWS,
     *DECODING,
 )

@@ -10,6 +10,9 @@
 #include "shared/mma_attention.cuh"
 
 FORWARD_KERNELS(64, false)
+FORWARD_KERNELS(96, false)
 FORWARD_KERNELS(128, false)
+FORWARD_KERNELS(192, false)
+FORWARD_KERNELS(256, false)
 
 #endif

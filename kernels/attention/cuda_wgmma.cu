@@ -10,6 +10,9 @@
 #include "shared/wgmma_attention.cuh"
 
 ATTENTION_KERNEL(attention_64, 64, false)
+ATTENTION_KERNEL(attention_96, 96, false)
 ATTENTION_KERNEL(attention_128, 128, false)
+ATTENTION_KERNEL(attention_192, 192, false)
+ATTENTION_KERNEL(attention_256, 256, false)
 
 #endif

@@ -10,6 +10,9 @@
 #include "shared/mma_attention.cuh"
 
 FORWARD_KERNELS(64, true)
+FORWARD_KERNELS(96, true)
 FORWARD_KERNELS(128, true)
+FORWARD_KERNELS(192, true)
+FORWARD_KERNELS(256, true)
 
 #endif

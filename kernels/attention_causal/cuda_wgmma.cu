@@ -10,6 +10,9 @@
 #include "shared/wgmma_attention.cuh"
 
 ATTENTION_KERNEL(attention_64, 64, true)
+ATTENTION_KERNEL(attention_96, 96, true)
 ATTENTION_KERNEL(attention_128, 128, true)
+ATTENTION_KERNEL(attention_192, 192, true)
+ATTENTION_KERNEL(attention_256, 256, true)
 
 #endif

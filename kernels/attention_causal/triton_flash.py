@@ -7,7 +7,7 @@ import torch
 
 from roofscope.kernels.shared.flash_attention import attend
 
-DOMAIN = "(dim == 64 or dim == 128) and seq <= 2**31 // dim - 128"
+DOMAIN = "(dim == 64 or dim == 96 or dim == 128 or dim == 192 or dim == 256) and seq <= 2**31 // dim - 128"
 
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

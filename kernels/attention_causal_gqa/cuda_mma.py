@@ -5,7 +5,7 @@ import torch
 from roofscope import CudaProgram
 from roofscope.kernels.shared.mma_attention import attend
 
-DOMAIN = "dim == 64 or dim == 128"
+DOMAIN = "dim == 64 or dim == 96 or dim == 128 or dim == 192 or dim == 256"
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 
 

@@ -11,6 +11,9 @@
 #include "shared/wgmma_attention.cuh"
 
 SHARING_ATTENTION_KERNEL(attention_64, 64, true)
+SHARING_ATTENTION_KERNEL(attention_96, 96, true)
 SHARING_ATTENTION_KERNEL(attention_128, 128, true)
+SHARING_ATTENTION_KERNEL(attention_192, 192, true)
+SHARING_ATTENTION_KERNEL(attention_256, 256, true)
 
 #endif

@@ -10,7 +10,11 @@ constexpr float LN_2 = 0.6931471805599453f;
 
 // 1 / sqrt(dim).
 template <int DIM>
-constexpr float ROOT = DIM == 64 ? 0.125f : 0.08838834764831845f;
+constexpr float ROOT = DIM == 64    ? 0.125f
+                       : DIM == 96  ? 0.10206207261596575f
+                       : DIM == 128 ? 0.08838834764831845f
+                       : DIM == 192 ? 0.07216878364870323f
+                                    : 0.0625f;
 
 __device__ __forceinline__ float quad_max(float value) {
     value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, 1));

@@ -10,13 +10,21 @@ from flash_attn.cute.interface import _flash_attn_bwd, _flash_attn_fwd
 from roofscope import Refusal
 
 Tensor = torch.Tensor
+_MOST_DIM = 256  # of the forward pass on Hopper
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> Tensor:
-    """The output, as all of these (batch, heads, seq, dim). Raises Refusal for sizes it does not take."""
-    _require(q)
+def attend(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, window: int | None = None) -> Tensor:
+    """The output, as all of these (batch, heads, seq, dim). Raises Refusal for sizes it does not take.
+
+    With a ``window``, which is causal, a query sees as many keys, its own the last of them.
+    """
+    _require(q, _MOST_DIM)
     o = torch.empty_like(q)
-    _flash_attn_fwd(_turned(q), _turned(k), _turned(v), causal=causal, out=_turned(o))
+    if window is None:
+        _flash_attn_fwd(_turned(q), _turned(k), _turned(v), causal=causal, out=_turned(o))
+    elif q.numel():
+        sides = {"window_size_left": window - 1, "window_size_right": 0}
+        _flash_attn_fwd(_turned(q), _turned(k), _turned(v), **sides, out=_turned(o))
     return o
 
 
@@ -56,10 +64,10 @@ def _turned(x: Tensor) -> Tensor:
     return x.transpose(1, 2)
 
 
-def _require(q: Tensor) -> None:
-    """What Hopper and Blackwell take alike; more, up to 256, is left to others."""
+def _require(q: Tensor, most: int = 128) -> None:
+    """On Blackwell it takes no more than 128 but 256, of both passes the forward one alone."""
     dim = q.shape[-1]
-    if dim % 8 or dim > 128:
-        raise Refusal(f"FlashAttention-4 takes heads of up to 128 elements, a multiple of 8, not {dim}.")
+    if dim % 8 or dim > most:
+        raise Refusal(f"FlashAttention-4 takes heads of up to {most} elements, a multiple of 8, not {dim}.")
     if q.is_cuda and torch.cuda.get_device_capability(q.device)[0] < 9:
         raise Refusal("FlashAttention-4 needs compute capability 9.0 for both of its passes.")

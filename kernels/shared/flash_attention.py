@@ -16,7 +16,8 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.heads import require_32_bit_offsets, require_dim, require_like, results_of
+from roofscope.kernels.shared.heads import DIMS, require_32_bit_offsets, require_like, results_of
+from roofscope.kernels.shared.split_attention import attend_in_parts
 from roofscope.kernels.shared.tuning import shared_memory_limit
 
 LOG2_E = math.log2(math.e)
@@ -124,10 +125,11 @@ def attend(
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
     ``sharing`` query heads have one head of keys and values. Raises Refusal for inputs that are not alike,
-    heads of other than 64 or 128 elements, and more than 2^24 rows of 128.
+    heads of other than 64, 96, 128, 192 or 256 elements, and more than 2^24 rows of 128.
     """
     batch, heads, seq, dim = q.shape
-    require_dim("Attention in Triton", dim)
+    if dim not in DIMS:
+        return attend_in_parts(q, k, v, causal=causal, sharing=sharing)
     require_like("Attention in Triton", q if sharing == 1 else k, k=k, v=v)
     require_32_bit_offsets("Attention in Triton", seq, dim)
     o, lse = results_of(q)

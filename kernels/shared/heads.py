@@ -4,7 +4,8 @@ import torch
 
 from roofscope import Refusal
 
-_DIMS = (64, 128)
+DIMS = (64, 128)  # of heads, as every version takes them
+MORE_DIMS = (64, 96, 128, 192, 256)  # as some forward versions do
 _SHORT = (torch.float16, torch.bfloat16)
 _LARGEST_BLOCK = 128  # rows, of which the last may begin where a head ends
 _MOST_OFFSETS = 2**31
@@ -20,10 +21,11 @@ def require_like(key: str, q: torch.Tensor, **others: torch.Tensor) -> None:
             )
 
 
-def require_dim(key: str, dim: int) -> None:
-    """Raises Refusal under the name ``key`` for heads of other than 64 or 128 elements."""
-    if dim not in _DIMS:
-        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {dim}.")
+def require_dim(key: str, dim: int, dims: tuple[int, ...] = DIMS) -> None:
+    """Raises Refusal under the name ``key`` for heads of other than ``dims`` elements."""
+    if dim not in dims:
+        *others, last = map(str, dims)
+        raise Refusal(f"{key} takes heads of {', '.join(others)} or {last} elements, not {dim}.")
 
 
 def require_16_bits(key: str, q: torch.Tensor) -> None:

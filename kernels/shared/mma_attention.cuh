@@ -2,7 +2,7 @@
 //
 // Formula: three kernels of one pattern,
 //
-//   attend     own q; tiles of k, v: s = q k^T, o += softmax(s) v               2 products, a step 64 keys
+//   attend     own q; tiles of k, v: s = q k^T, o += softmax(s) v         2 products, a step 64 keys, 16 beyond dim 128
 //   queries    own q, do; tiles of k, v: s, dp = do v^T, dq += ds k             3 products, a step 32 keys
 //   keys       own k, v; tiles of q, do: s^T = k q^T, dp^T = v do^T, dv += p^T do, dk += ds^T q
 //                                                                              4 products, a step 32 queries
@@ -28,7 +28,8 @@ constexpr int OWN = WARPS * 16;  // rows of a block, as in the launchers
 
 template <int DIM>
 __device__ __forceinline__ int swizzled_offset(int row, int chunk) {
-    return row * DIM * 2 + (chunk ^ row % 8) * CHUNK_BYTES;  // bytes
+    // Rows of half as many chunks more, as those of 96 elements have, fall in two halves of the banks by turns.
+    return row * DIM * 2 + (chunk ^ (DIM % 64 == 0 ? row % 8 : row / 2 % 4)) * CHUNK_BYTES;  // bytes
 }
 
 // Starts to copy ROWS rows, zeros for those beyond the end.
@@ -155,18 +156,24 @@ struct BlockIndex {
 
 // ---- Forward -------------------------------------------------------------------------------------
 
-template <int DIM, bool CAUSAL>
+// Keys and values of a step, as in the launcher: as many as registers allow beside the sums.
+template <int DIM>
+constexpr int ROWS_OF = DIM <= 128 ? 64 : 16;
+
+// `sharing` query heads in a row have one head of keys and values; `window` counts only where WINDOWED.
+template <int DIM, bool CAUSAL, bool WINDOWED = false>
 __device__ __forceinline__ void attend(
     const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v, SCALAR* __restrict__ o,
-    float* __restrict__ lse, int seq, int sharing = 1
+    float* __restrict__ lse, int seq, int sharing = 1, int window = 0
 ) {
-    constexpr int ROWS = 64;
+    constexpr int ROWS = ROWS_OF<DIM>;
     const int lane = threadIdx.x % WARP;
     const BlockIndex index(seq, CAUSAL);
     const long long head = static_cast<long long>(index.head) * seq;
     const int first = index.block * OWN + threadIdx.x / WARP * 16;  // query of this warp
     const int query = first + lane / 4;                             // and 8 more
     const int end = CAUSAL ? min((index.block + 1) * OWN, seq) : seq;
+    const int start = WINDOWED ? max(index.block * OWN - window + 1, 0) / ROWS * ROWS : 0;
 
     unsigned own[DIM / 4];
     load_own<DIM>(own, q + head * DIM, first, seq);
@@ -174,13 +181,16 @@ __device__ __forceinline__ void attend(
     Softmax softmax(LOG2_E * ROOT<DIM>);
     const auto step = [&](int key0, const unsigned char* keys, const unsigned char* values) {
         if (CAUSAL && key0 >= first + 16) return;  // this warp sees none of them
+        if (WINDOWED && key0 + ROWS <= first - window + 1) return;
         float s[ROWS / 2];
         multiply<DIM, ROWS>(s, own, keys);
-        if (key0 + ROWS > seq || (CAUSAL && key0 + ROWS > first + 1)) {
+        const bool leaves = WINDOWED && key0 <= first + 15 - window;  // the window of some of its queries
+        if (key0 + ROWS > seq || (CAUSAL && key0 + ROWS > first + 1) || leaves) {
 #pragma unroll
             for (int i = 0; i < ROWS / 2; ++i) {
                 const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                const bool visible = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
+                const int row = query + i / 2 % 2 * 8;
+                const bool visible = key < seq && (!CAUSAL || key <= row) && (!WINDOWED || key > row - window);
                 s[i] = visible ? s[i] : NEGATIVE_INFINITY;
             }
         }
@@ -191,14 +201,20 @@ __device__ __forceinline__ void attend(
         accumulate<DIM, ROWS>(sum, p, values);
     };
     const long long kv_head = static_cast<long long>(index.head / sharing) * seq;
-    for_each_tile<DIM, ROWS>(k + kv_head * DIM, v + kv_head * DIM, 0, end, seq, step);
+    for_each_tile<DIM, ROWS>(k + kv_head * DIM, v + kv_head * DIM, start, end, seq, step);
+    long long done = head;
+    if constexpr (DIM > 192 && !CAUSAL) {  // on sm_100 no register is left to keep it in: it is made again
+        int block;
+        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+        done = static_cast<long long>(block / ((seq + OWN - 1) / OWN)) * seq;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int row = query + half * 8;
         float factor, logarithm;
         softmax.finish(half, factor, logarithm);
-        store_row(sum, half, factor, o + (head + row) * DIM, row < seq);
-        if (row < seq && lane % 4 == 0) lse[head + row] = logarithm;
+        store_row(sum, half, factor, o + (done + row) * DIM, row < seq);
+        if (row < seq && lane % 4 == 0) lse[done + row] = logarithm;
     }
 }
 
@@ -350,6 +366,14 @@ __device__ __forceinline__ void keys(
         const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
         SCALAR* __restrict__ o, float* __restrict__ lse, long long seq, long long sharing) {                      \
         attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(sharing));                   \
+    }
+// The same with a window, causal.
+#define WINDOWED_FORWARD_KERNELS(DIM)                                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_##DIM(                                     \
+        const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
+        SCALAR* __restrict__ o, float* __restrict__ lse, long long seq, long long sharing, long long window) {    \
+        attend<DIM, true, true>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(sharing),                \
+                                static_cast<int>(window));                                                        \
     }
 #define BACKWARD_KERNELS(DIM, CAUSAL)                                                                             \
     extern "C" __global__ void __launch_bounds__(THREADS) delta_##DIM(                                            \

@@ -4,6 +4,8 @@ import torch
 
 from roofscope import CudaProgram
 from roofscope.kernels.shared.heads import (
+    DIMS,
+    MORE_DIMS,
     aligned,
     empty_like,
     require_16_bits,
@@ -19,6 +21,11 @@ WARPS = 8
 STAGES = 2
 
 
+def rows_of(dim: int) -> int:
+    """Keys and values of a step of the forward pass, as in mma_attention.cuh."""
+    return 64 if dim <= 128 else 16
+
+
 def attend(
     program: CudaProgram,
     key: str,
@@ -26,14 +33,17 @@ def attend(
     k: torch.Tensor,
     v: torch.Tensor,
     sharing: int | None = None,
+    *,
+    window: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    ``sharing`` query heads have one head of keys and values, where the program's kernels take their number.
-    Raises Refusal for float32, for inputs that are not alike and for heads of other than 64 or 128 elements.
+    ``sharing`` query heads have one head of keys and values, where the program's kernels take their number,
+    and a query sees the last ``window`` keys up to its own, where they take that. Raises Refusal for float32,
+    for inputs that are not alike and for heads of other than 64, 96, 128, 192 or 256 elements.
     """
     batch, heads, seq, dim = q.shape
-    _checked(key, q if sharing is None else k, k=k, v=v)
+    _checked(key, q if sharing is None else k, MORE_DIMS, k=k, v=v)
     o, lse = results_of(q)
     if q.numel():
         q, k, v = aligned(q, k, v)
@@ -41,7 +51,8 @@ def attend(
         program.launch(
             *(f"attention_{dim}", blocks, THREADS, q, k, v, o, lse, seq),
             *(() if sharing is None else (sharing,)),
-            shared_bytes=_stage_bytes(64, dim),
+            *(() if window is None else (min(window, seq),)),
+            shared_bytes=_stage_bytes(rows_of(dim), dim),
         )
     return o, lse
 
@@ -57,7 +68,7 @@ def gradients(
     do: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """dq, dk and dv; ``lse`` in float32 and base e. Refuses what ``attend`` refuses."""
-    batch, heads, seq, dim = _checked(key, q, k=k, v=v, o=o, do=do)
+    batch, heads, seq, dim = _checked(key, q, DIMS, k=k, v=v, o=o, do=do)
     dq, dk, dv = empty_like(q), empty_like(k), empty_like(v)
     if q.numel():
         o, lse, do = o.contiguous(), lse.contiguous(), do.contiguous()
@@ -81,9 +92,9 @@ def gradients(
     return dq, dk, dv
 
 
-def _checked(key: str, q: torch.Tensor, **others: torch.Tensor) -> torch.Size:
+def _checked(key: str, q: torch.Tensor, dims: tuple[int, ...], **others: torch.Tensor) -> torch.Size:
     require_16_bits(key, q)
-    require_dim(key, q.shape[3])
+    require_dim(key, q.shape[3], dims)
     require_like(key, q, **others)
     return q.shape
 

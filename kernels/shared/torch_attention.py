@@ -27,6 +27,18 @@ def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) ->
     return _aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[0]
 
 
+def flash_with_window(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, window: int) -> torch.Tensor:
+    """By the same, causal: a query sees ``window`` keys, its own the last; the operator above takes none."""
+    if not q.numel():
+        return torch.empty_like(q)
+    _require(cuda.can_use_flash_attention, "FlashAttention-2", q, k, v, causal=True)
+    turned = [x.transpose(1, 2) for x in (q, k, v)]
+    seq = q.shape[2]
+    sides = {"window_size_left": window - 1, "window_size_right": 0}
+    o = _aten._flash_attention_forward(*turned, None, None, seq, seq, 0.0, False, False, **sides)[0]
+    return o.transpose(1, 2)
+
+
 def efficient(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) -> torch.Tensor:
     """By xFormers' memory-efficient attention in PyTorch, on CUTLASS."""
     if not q.numel():

@@ -1,15 +1,23 @@
-"""Launches ``wgmma_attention.cuh`` for both kernels, and chooses the order of causal tiles."""
+"""Launches ``wgmma_attention.cuh`` for its kernels, and chooses the order of causal tiles."""
 
 import functools
 
 import torch
 
 from roofscope import CudaProgram, needs_hopper, tensor_map
-from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, require_like, results_of
+from roofscope.kernels.shared.heads import (
+    MORE_DIMS,
+    aligned,
+    require_16_bits,
+    require_dim,
+    require_like,
+    results_of,
+)
 
 # As in wgmma_attention.cuh.
-CONSUMERS = {64: 3, 128: 2}  # warpgroups that multiply, 64 queries each
-KEYS = 128  # of a step
+CONSUMERS = {64: 3, 96: 3, 128: 2, 192: 2, 256: 2}  # warpgroups that multiply, 64 queries each, by dim
+KEYS = {64: 128, 96: 112, 128: 128, 192: 112, 256: 80}  # of a step, by dim
+KEYS_OF_WINDOW = {64: 96, 96: 96, 128: 128, 192: 96, 256: 64}
 STAGES = 2
 BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
@@ -30,26 +38,30 @@ def attend(
     *,
     causal: bool,
     sharing: int | None = None,
+    window: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    ``sharing`` query heads have one head of keys and values, where the program's kernels take their number.
-    Raises Refusal for float32, for inputs that are not alike, for heads of other than 64 or 128 elements, and
-    where there is no wgmma.
+    ``sharing`` query heads have one head of keys and values, where the program's kernels take their number,
+    and a query sees the last ``window`` keys up to its own, where they take that. Raises Refusal for float32,
+    for inputs that are not alike, for heads of other than 64, 96, 128, 192 or 256 elements, and where there
+    is no wgmma.
     """
     batch, heads, seq, dim = q.shape
     require_16_bits(key, q)
-    require_dim(key, dim)
+    require_dim(key, dim, MORE_DIMS)
     require_like(key, q if sharing is None else k, k=k, v=v)
     needs_hopper(key, q.device)
     o, lse = results_of(q)
     if not q.numel():
         return o, lse
     queries = CONSUMERS[dim] * 64
+    keys = (KEYS if window is None else KEYS_OF_WINDOW)[dim]
     maps = (
         tensor_map(x.view(-1, seq, dim), (1, rows, BAND))
-        for x, rows in zip(aligned(q, k, v), (queries, KEYS, KEYS), strict=True)
+        for x, rows in zip(aligned(q, k, v), (queries, keys, keys), strict=True)
     )
+    sorts = causal and window is None  # tiles of a window take equally long but for a head's first
     count = program.multiprocessor_count
     program.launch(
         f"attention_{dim}",
@@ -60,11 +72,17 @@ def attend(
         lse,
         seq,
         batch * heads,
-        heads_of_group(batch * heads, seq, dim, count, sharing or 1) if causal else 1,
+        heads_of_group(batch * heads, seq, dim, count, sharing or 1) if sorts else 1,
         *(() if sharing is None else (sharing,)),
-        shared_bytes=(queries + 2 * STAGES * KEYS) * dim * 2 + BARRIER_BYTES,
+        *(() if window is None else (min(window, seq),)),
+        shared_bytes=shared_bytes(dim, keys),
     )
     return o, lse
+
+
+def shared_bytes(dim: int, keys: int) -> int:
+    """Of a block: the queries, two stages of keys and of values, in whole bands, and the barriers."""
+    return (CONSUMERS[dim] * 64 + 2 * STAGES * keys) * -(-dim // BAND) * BAND * 2 + BARRIER_BYTES
 
 
 @functools.lru_cache
@@ -75,7 +93,7 @@ def heads_of_group(heads: int, seq: int, dim: int, multiprocessors: int, sharing
     """
     queries = CONSUMERS[dim] * 64
     ends = range(-(-seq // queries) * queries, 0, -queries)
-    times = [-(-min(end, seq) // KEYS) * STEP_TIME + TURN_TIME for end in ends]
+    times = [-(-min(end, seq) // KEYS[dim]) * STEP_TIME + TURN_TIME for end in ends]
 
     def most_to_do(group: int) -> int:
         groups = [group + heads % group] + [group] * (heads // group - 1)

@@ -23,7 +23,8 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
-from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward, wgmma_matmul
+from roofscope.kernels.shared import mma_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
+from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -144,7 +145,7 @@ def test_counts_beyond_32_bits() -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
-@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("dim", MORE_DIMS)
 @pytest.mark.parametrize("group", [1, 4, 32, 76, 133])
 def test_every_order_of_causal_tiles_is_right(group: int, dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several turns, the last one not full; heads beyond whole groups, none, and but one group."""
@@ -155,6 +156,43 @@ def test_every_order_of_causal_tiles_is_right(group: int, dim: int, monkeypatch:
     )
     error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("dim", MORE_DIMS)
+@pytest.mark.parametrize("name", ["attention", "attention_causal"])
+def test_attention_of_every_length_is_right(name: str, dim: int) -> None:
+    """Ends of a head before, at and after those of its tiles and steps."""
+    kernel, module, program = built(name, Dtype.BFLOAT16)
+    for seq in (1, 63, 64, 81, 96, 113, 127, 128, 129, 192, 193, 225, 257, 385, 1000):
+        sizes = {"batch": 1, "heads": 2, "seq": seq, "dim": dim}
+        inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+        error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), str(sizes)
+
+
+@pytest.mark.parametrize("dim", MORE_DIMS)
+@pytest.mark.parametrize("version", ["cuda_wgmma", "cuda_mma", "cuda_naive"])
+def test_any_window_is_right(version: str, dim: int) -> None:
+    """Windows of one key, below, at and above those of a step, and longer than the sequence."""
+    kernel = CATALOG.kernel("attention_sliding_window")
+    assert kernel is not None
+    source = kernel.folder / f"{version}.cu"
+    program = cuda.CudaProgram(source, Dtype.BFLOAT16, "sm_90a", torch.device("cuda", 0))
+    judge = load_module(kernel.folder / "reference.py").attend
+    for seq in (1, 129, 500):
+        sizes = {"batch": 1, "kv_heads": 2, "group": 3, "seq": seq, "dim": dim}
+        q, k, v = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+        for window in (1, 17, 64, 100, 129, 256, 700):
+            if version == "cuda_wgmma":
+                found = wgmma_attention.attend(
+                    program, version, q, k, v, causal=True, sharing=3, window=window
+                )[0]
+            elif version == "cuda_mma":
+                found = mma_attention.attend(program, version, q, k, v, 3, window=window)[0]
+            else:
+                found = load_module(source.with_suffix(".py")).attend(program, q, k, v, window)
+            error = relative_error((found,), (judge(q, k, v, window)[0],))
+            assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{sizes}, {window}"
 
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)

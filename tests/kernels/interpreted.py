@@ -45,3 +45,18 @@ def attention_by_strides(causal: bool) -> list[float]:
     expected = [o, lse, *gradients(*qkv, o, lse, do, causal=causal)]
     assert all(x.is_contiguous() for x in found)
     return [(x - y).abs().max().item() for x, y in zip(found, expected, strict=True)]
+
+
+def windows_of_attention(dim: int, windows: list[int], seq: int, skips: bool) -> list[float]:
+    """Relative errors of the output and largest ones of its logarithms, two query heads for one of keys."""
+    attend = load_module(LIBRARY / "shared" / "split_attention.py").attend_in_parts
+    reference = load_module(LIBRARY / "attention_sliding_window" / "reference.py").attend
+    generator = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn(1, heads, seq, dim, generator=generator).half() for heads in (2, 1, 1))
+    errors = []
+    for window in windows:
+        o, lse = attend(q, k, v, causal=True, sharing=2, window=window, skips=skips)
+        expected, logarithms = reference(q, k, v, window)
+        errors.append(((o - expected).norm() / expected.norm()).item())
+        errors.append((lse - logarithms).abs().max().item())
+    return errors

@@ -23,6 +23,25 @@ def test_triton_gives_the_same_for_views(interpreters: ProcessPoolExecutor, caus
     assert interpreters.submit(interpreted.attention_by_strides, causal).result() == [0.0] * 5
 
 
+@pytest.mark.parametrize(
+    ("dim", "windows", "seq", "skips"),
+    [
+        (64, [1, 64, 65, 200, 1000], 257, True),  # a key, whole blocks and a part, and more than there are
+        (64, [100], 257, False),
+        (96, [129], 200, True),
+        pytest.param(128, [1, 127, 128, 129, 300], 400, True, marks=pytest.mark.exhaustive),
+        pytest.param(192, [64, 130], 300, True, marks=pytest.mark.exhaustive),
+        pytest.param(256, [100, 130], 300, False, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_triton_takes_any_window(
+    interpreters: ProcessPoolExecutor, dim: int, windows: list[int], seq: int, skips: bool
+) -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    errors = interpreters.submit(interpreted.windows_of_attention, dim, windows, seq, skips).result()
+    assert max(errors) < 1e-3
+
+
 class Program:
     """Keeps what is launched."""
 

@@ -65,6 +65,8 @@ def test_flops_are_those_torch_counts(kernel: Kernel) -> None:
             "causal" in kernel.spec.name or kernel.spec.name == "attention_varlen"
         ):  # torch counts the half that is masked as well
             assert claimed <= counted <= 2 * claimed
+        elif "window" in kernel.spec.name:  # and what has left the window
+            assert claimed <= counted
         else:
             assert claimed == counted
 

@@ -15,6 +15,8 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.shared import wgmma_attention
+from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
 from roofscope.kernels.shared.wgmma_attention_backward import shared_bytes
 from roofscope.kernels.shared.wgmma_matmul import TILES, choose
@@ -62,6 +64,18 @@ def test_sorts_causal_tiles_of_as_many_heads_as_share_them_best(
     heads: int, seq: int, dim: int, expected: int
 ) -> None:
     assert heads_of_group(heads, seq, dim, MULTIPROCESSORS) == expected
+
+
+@pytest.mark.parametrize("dim", MORE_DIMS)
+def test_tiles_of_attention_fit_hopper(dim: int) -> None:
+    """Queries, ring and barriers in shared memory, sums in registers; keys make whole products."""
+    for keys in (wgmma_attention.KEYS[dim], wgmma_attention.KEYS_OF_WINDOW[dim]):
+        assert keys % 16 == 0
+        assert wgmma_attention.shared_bytes(dim, keys) <= 227 * 1024
+        threads = (wgmma_attention.CONSUMERS[dim] + 1) * 128
+        sums = dim // 2 + keys // 2 + keys // 4
+        assert threads <= 512
+        assert sums < {512: 160, 384: 240}[threads]
 
 
 def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:

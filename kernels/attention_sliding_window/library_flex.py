@@ -1,0 +1,30 @@
+"""Sliding-window attention by PyTorch's FlexAttention: a mask as a function, a Triton kernel made of it."""
+
+import functools
+
+import torch
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+
+from roofscope.kernels.attention_sliding_window.spec import WINDOW
+
+_compiled = torch.compile(flex_attention, dynamic=False)
+
+
+def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Query i sees the last 1024 keys up to i; ``k`` and ``v`` have fewer heads than ``q``."""
+    if not q.numel():
+        return torch.empty_like(q)
+    # Its type is a union, as it may return more than a tensor where it is asked to.
+    found = _compiled(q, k, v, block_mask=_blocks(q.shape[2], q.device), enable_gqa=True)
+    assert isinstance(found, torch.Tensor)
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _blocks(seq: int, device: torch.device) -> BlockMask:
+    """Which blocks of keys a block of queries sees; kept, as a model keeps it for all of its layers."""
+    return create_block_mask(_sees, None, None, seq, seq, device=device)
+
+
+def _sees(batch: torch.Tensor, head: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    return (key <= query) & (query - key < WINDOW)
