@@ -27,7 +27,8 @@ def run(program: CudaProgram, q: Tensor, k: Tensor, v: Tensor, bound: Tensor, of
     require_dim(KEY, dim)
     require_like(KEY, k, v=v)
     needs_hopper(KEY, q.device)
-    if batch * (bound.shape[0] + KEYS) * heads >= MOST_ROWS:
+    keys = KEYS[dim]
+    if batch * (bound.shape[0] + keys) * heads >= MOST_ROWS:
         raise Refusal(f"{KEY} counts the rows of all heads in 32 bits; these are more.")
     o = torch.empty_like(q, memory_format=torch.contiguous_format)
     if not q.numel() or not batch:
@@ -42,12 +43,12 @@ def run(program: CudaProgram, q: Tensor, k: Tensor, v: Tensor, bound: Tensor, of
     )
     maps = (
         tensor_map(x, (rows, 1, BAND))
-        for x, rows in zip(aligned(q, k, v), (queries, KEYS, KEYS), strict=True)
+        for x, rows in zip(aligned(q, k, v), (queries, keys, keys), strict=True)
     )
     program.launch(
         *(f"attention_{dim}", min(most, program.multiprocessor_count), (CONSUMERS[dim] + 1) * WARPGROUP),
         *(*maps, o, sorted_sequences, counter, batch, heads, heads // k.shape[1]),
-        shared_bytes=(queries + 2 * STAGES * KEYS) * dim * 2 + BARRIER_BYTES + TOLD_BYTES,
+        shared_bytes=(queries + 2 * STAGES * keys) * dim * 2 + BARRIER_BYTES + TOLD_BYTES,
         overlaps=True,
     )
     return o
