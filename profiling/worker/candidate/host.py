@@ -48,6 +48,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Info,
     Informed,
     KeepBusy,
+    LastReturned,
     Layout,
     Lending,
     Make,
@@ -57,6 +58,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Profiled,
     Put,
     ReadActivity,
+    ReadLast,
     ReadMemory,
     ReadTunings,
     Record,
@@ -179,6 +181,8 @@ class Host:
                 return Done()
             case Replay(number=number, sets=sets):
                 return self._replay(number, sets)
+            case ReadLast(number=number):
+                return self._last(number)
             case RunPass(number=number, count=count):
                 self._read_all_sets()
                 with waits() as waited_s:
@@ -338,6 +342,14 @@ class Host:
         return SetOutputs(
             tuple(tuple(self._lender.lend(_OUTPUTS, one) for one in of_set) for of_set in found)
         )
+
+    def _last(self, number: int) -> Answer:
+        self._lender.free(_OUTPUTS)
+        last = self._timer(number).last
+        if last is None:
+            raise RuntimeError("no call was timed")
+        found = snapshot(self._candidates[number].sets[last.place], as_tuple(last.returned))
+        return LastReturned(last.place, tuple(self._lender.lend(_OUTPUTS, copy) for copy in found))
 
     def _read_all_sets(self) -> None:
         """Both kinds of passes, on new contents and on old, then find the caches alike."""

@@ -165,6 +165,12 @@ class Replay(Struct, frozen=True, tag="replay"):
     sets: tuple[int, ...]
 
 
+class ReadLast(Struct, frozen=True, tag="read_last"):
+    """Lend what the last call of the block before returned, where calls are timed and no graph is."""
+
+    number: int
+
+
 class RunPass(Struct, frozen=True, tag="run_pass"):
     """Time one call on each of the first ``count`` sets: seconds, and how much of them threads waited."""
 
@@ -247,6 +253,7 @@ Request = (
     | Block
     | KeepBusy
     | Replay
+    | ReadLast
     | RunPass
     | ReadActivity
     | HostTime
@@ -284,6 +291,13 @@ class SetOutputs(Struct, frozen=True, tag="set_outputs"):
     """By set, what the timed calls wrote."""
 
     sets: tuple[tuple[Lent, ...], ...]
+
+
+class LastReturned(Struct, frozen=True, tag="last_returned"):
+    """Of a block's last call: on which of the sets, and what it returned."""
+
+    place: int
+    tensors: tuple[Lent, ...]
 
 
 class Contents(Struct, frozen=True, tag="contents"):
@@ -369,6 +383,7 @@ Answer = (
     Done
     | Lending
     | SetOutputs
+    | LastReturned
     | Contents
     | Settled
     | TuningsRead

@@ -28,10 +28,12 @@ from roofscope.profiling.worker.candidate.messages import (
     HostTime,
     Info,
     Informed,
+    LastReturned,
     MeasureEnergy,
     MemoryRead,
     Profile,
     Profiled,
+    ReadLast,
     ReadMemory,
     Replay,
     Seconds,
@@ -40,7 +42,7 @@ from roofscope.profiling.worker.candidate.messages import (
 )
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
-from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteSets, RemoteTimer
+from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteSets, RemoteTimer, Tampered
 from roofscope.profiling.worker.job.memoization import (
     REMEMBERED,
     NeverCalm,
@@ -62,6 +64,7 @@ _SINGLE_CALLS_S = 0.25
 _MOST_SINGLE_CALLS = 64
 _BURSTS = 4  # of single calls, each as long as a block, where blocks rest
 _SETS_CHECKED = 2  # after timing, chosen by lot
+_BLOCKS_CHECKED = 3  # of timed calls: who works in each other one alone passes once in eight times
 _QUEUE_SLOWED = 1.12  # CUPTI adds 6 to 9 % to kernels of 65536 blocks and more on an H200
 _REPLAYED_REMEMBERED = 1.2  # times as fast on contents seen before, for a pass that a graph replays
 
@@ -197,6 +200,17 @@ class Checker:
                     FailureKind.INPUT_CHANGED, "changed its input when timed; it must not write to it."
                 )
             self._verifier.check_again(sets.sets[index], self._link.outputs(of_set))
+        if timer.method is not Method.CUDA_GRAPH:  # whose replays run no code that could tell them apart
+            self._verify_timed_calls(number, timer)
+
+    def _verify_timed_calls(self, number: int, timer: RemoteTimer) -> None:
+        """Verify what blocks return: who looks at its callers' frames can tell timed calls from others."""
+        for _ in range(_BLOCKS_CHECKED):
+            timer.block()
+            last = self._link.ask(ReadLast(number), LastReturned)
+            if not 0 <= last.place < len(self._sets.sets):
+                raise Tampered("what it answers the referee")
+            self._verifier.check_again(self._sets.sets[last.place], self._link.outputs(last.tensors))
 
     def _refresh(self, inputs: InputSet) -> None:
         self._maker.refresh(inputs, self._job.workload.sizes)

@@ -24,6 +24,13 @@ class BlockReading(NamedTuple):
     preempted: float = 0.0  # share of its slices in which other work had a core; 1: ``seconds`` is of these
 
 
+class LastCall(NamedTuple):
+    """What the last call of a block returned, and on which of the sets."""
+
+    place: int
+    returned: torch.Tensor | Sequence[torch.Tensor | None] | None
+
+
 class BlockTimer(Protocol):
     """Times blocks of calls of one implementation."""
 
@@ -50,6 +57,8 @@ def run_blocks(timer: BlockTimer, seconds: float) -> None:
 
 class LocalTimer(BlockTimer, Protocol):
     """A timer in the process that runs the implementation."""
+
+    last: LastCall | None  # of the last block; None where a graph's replays have run
 
     @property
     def lead_s(self) -> float:

@@ -10,7 +10,14 @@ from roofscope.profiling.results.outcome import FailureKind, Method
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.failures import WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, LocalTimer, WhileBusy, run_blocks
+from roofscope.profiling.worker.timing.block import (
+    BLOCK_S,
+    BlockReading,
+    LastCall,
+    LocalTimer,
+    WhileBusy,
+    run_blocks,
+)
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
 from roofscope.profiling.worker.timing.l2_policy import forget_policy, require_no_policy
@@ -89,6 +96,7 @@ class GraphTimer:
 
     method = Method.CUDA_GRAPH
     reason = ""
+    last: LastCall | None = None
 
     def __init__(
         self,
@@ -168,6 +176,7 @@ class QueueTimer:
         self._sets = sets
         self.set_count = len(sets)  # in turn, block after block
         self._next = 0
+        self.last: LastCall | None = None
         self._pair = _EventPair(clock)
         wanted = max(round(BLOCK_S / max(estimate_s, 1e-7)), 1)
         self.calls_per_block = min(wanted, _MOST_QUEUED_CALLS)
@@ -202,9 +211,13 @@ class QueueTimer:
         return wall_pass_s(self._call, self._sets[:count])
 
     def _calls(self) -> None:
+        self.last, place, returned = None, 0, None
         for _ in range(self.calls_per_block):
-            self._call(*self._sets[self._next % len(self._sets)])
+            place = self._next % len(self._sets)
+            returned = None  # before the call, which then finds that memory free
+            returned = self._call(*self._sets[place])
             self._next += 1
+        self.last = LastCall(place, returned)
 
     def _host_s(self) -> float:
         torch.cuda.synchronize()

@@ -9,7 +9,7 @@ import torch
 from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, WhileBusy, run_blocks
+from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, LastCall, WhileBusy, run_blocks
 from roofscope.profiling.worker.timing.waits import MOST_WAITED, waits
 
 _MOST_QUICK_CALLS = 200_000
@@ -37,6 +37,7 @@ class WallTimer:
         self._sets = sets
         self.set_count = len(sets)  # in turn, block after block
         self._next = 0
+        self.last: LastCall | None = None
         # The estimate may come from calls slower than the rest, so what blocks take corrects it.
         for _ in range(_CALIBRATIONS):
             self._calls = max(min(round(_SLICE_S / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
@@ -72,11 +73,16 @@ class WallTimer:
         return wall_pass_s(self._call, self._sets[:count])
 
     def _slice_s(self) -> float:
+        self.last, place, returned = None, 0, None
         started = time.perf_counter_ns()
         for _ in range(self._calls):
-            self._call(*self._sets[self._next % len(self._sets)])
+            place = self._next % len(self._sets)
+            returned = None  # before the call, which then finds that memory free
+            returned = self._call(*self._sets[place])
             self._next += 1
-        return (time.perf_counter_ns() - started) * 1e-9
+        seconds = (time.perf_counter_ns() - started) * 1e-9
+        self.last = LastCall(place, returned)
+        return seconds
 
 
 def wall_pass_s(call: Call, sets: Sequence[InputSet]) -> float:
