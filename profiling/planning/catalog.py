@@ -224,7 +224,7 @@ def _load_kernel(
     helpers = hasher.helpers(files)
     implementations: list[Implementation] = []
     left_out = {name: _left_out(files, name) for name in files.faults}
-    left_out |= {problem.path: problem for problem in _unpaired(files)}
+    left_out |= {problem.path: problem for problem in (*_unpaired(files), *_misnamed(files))}
     for provider, variant in _versions(files):
         stem = f"{provider}_{variant}" if variant else str(provider)
         names = provider.file_names(stem)
@@ -295,6 +295,15 @@ def _unpaired(files: KernelFiles) -> Iterable[CatalogProblem]:
         launcher = provider.file_names(stem)[-1]
         if launcher not in files.contents and launcher not in files.faults:
             yield _problem(files.folder / name, f"{name} has no launcher {launcher} beside it.")
+
+
+def _misnamed(files: KernelFiles) -> Iterable[CatalogProblem]:
+    """Files that begin as an implementation's do and go on as none may."""
+    for name in files.contents:
+        stem = Path(name).stem
+        provider = provider_of(stem)
+        if provider and "_" in stem and name in provider.file_names(stem) and not VARIANT.fullmatch(stem):
+            yield _left_out(files, name, "the name of an idea has a to z, 0 to 9 and _ alone")
 
 
 def _source(name: str, content: bytes) -> SourceFile:

@@ -231,6 +231,15 @@ def test_a_source_without_its_launcher_is_told(folder: Path) -> None:
     assert "no launcher cuda_packed.py" in problem.message
 
 
+@pytest.mark.parametrize("name", ["triton_;rm -rf ~;.py", "triton_Mine.py", "cuda_a\nb.py", "eager_ä.py"])
+def test_a_version_whose_name_no_version_may_have_is_told(folder: Path, name: str) -> None:
+    (folder / name).write_text("def run(x): ...")
+    catalog = scan([folder.parent])
+    [problem] = catalog.problems
+    assert problem.message.endswith("is left out: the name of an idea has a to z, 0 to 9 and _ alone.")
+    assert problem.message.isprintable()
+
+
 def test_the_library_itself_has_no_problem() -> None:
     catalog = scan()
     assert catalog.problems == ()

@@ -86,14 +86,14 @@ from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.soundness import is_sound
 from roofscope.profiling.worker.timing.block import LocalTimer
-from roofscope.profiling.worker.timing.blocks import GraphTimer
+from roofscope.profiling.worker.timing.blocks import GraphTimer, QueueTimer
 from roofscope.profiling.worker.timing.clock_steps import heated_blocks
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_block, record_trace
 from roofscope.profiling.worker.timing.single_calls import single_calls
 from roofscope.profiling.worker.timing.waits import waits
-from roofscope.profiling.worker.timing.wall_timer import host_seconds
+from roofscope.profiling.worker.timing.wall_timer import WallTimer, host_seconds
 
 Value = TypeVar("Value")
 
@@ -101,6 +101,7 @@ _SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
+_TIMERS = (GraphTimer, QueueTimer, WallTimer)
 _DEVICES_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
 
@@ -386,6 +387,10 @@ class Host:
         one = self._candidates[number]
         timer = one.hot if is_hot else one.cold
         assert timer is not None
+        # Integrity holds the classes, and an object may get another one or methods of its own.
+        kind = type(timer)
+        if kind not in _TIMERS or any(callable(vars(kind).get(name)) for name in vars(timer)):
+            raise WrongResult(FailureKind.TAMPERED, "replaced the timer of its calls.")
         return timer
 
     def _counter(self) -> ActivityCounter:

@@ -4,7 +4,7 @@ source: issue 16 of this project, found by a tester
 needs: cpu
 workload: doubled
 right: tampered, wrong values
-says: took
+says: timer, took
 """
 
 import sys
