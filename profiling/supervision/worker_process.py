@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from roofscope.profiling.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.core_waits import CoreWaits
-from roofscope.profiling.supervision.protocol import Event, ProtocolError, event_decoder
+from roofscope.profiling.supervision.protocol import Event, Hello, ProtocolError, TaskDone, event_decoder
 from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.profiling.supervision.worker_log import WorkerLog
 
@@ -113,4 +113,8 @@ class WorkerProcess:
 
     def _hear(self, data: bytes) -> None:
         for event in self._decoder.feed(data):
+            if isinstance(event, Hello):
+                self._log.begin_tasks()
+            elif isinstance(event, TaskDone):
+                self._log.end_task()
             self.inbox.put(event)
