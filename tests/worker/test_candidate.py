@@ -1,6 +1,8 @@
 """The process that runs foreign code, over a real fork: what it is asked, what it cannot reach, its end."""
 
+import inspect
 import os
+import re
 import signal
 import subprocess
 import time
@@ -26,10 +28,12 @@ from roofscope.profiling.worker.candidate.messages import (
     Collect,
     Counts,
     Done,
+    LastReturned,
     Layout,
     Lending,
     Lent,
     ReadActivity,
+    ReadLast,
     Replay,
     Said,
     SetOutputs,
@@ -51,7 +55,9 @@ from roofscope.profiling.worker.job.link import (
     Tampered,
 )
 from roofscope.profiling.worker.job.second_clock import BlockSeen
+from roofscope.profiling.worker.timing.blocks import GraphTimer, QueueTimer
 from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.wall_timer import WallTimer
 from roofscope.tests.children import python
 from roofscope.tests.worker.toys import add_toy
 
@@ -106,6 +112,26 @@ def test_an_output_is_read_before_the_next_call_writes_over_it(link: Link, tmp_p
     link.ask(Settle(0, "test", has_hot=False), Settled)
     lent = link.ask(Replay(0, (1, 0)), SetOutputs).sets
     assert [link.outputs(of_set)[0].unique().tolist() for of_set in lent] == [[4.0], [2.0]]
+
+
+def test_what_a_timed_block_returned_last_can_be_read(link: Link, tmp_path: Path) -> None:
+    build(link, tmp_path, "def run(x):\n    return x * 2\n")
+    sets = link.make("test", X, 3)
+    for index, (x,) in enumerate(sets.sets):
+        x.fill_(index + 1)
+    sets.send()
+    settled = link.ask(Settle(0, "test", has_hot=False), Settled)
+    RemoteTimer(link, 0, settled.cold).block()
+    last = link.ask(ReadLast(0), LastReturned)
+    assert link.outputs(last.tensors)[0].unique().tolist() == [2.0 * (last.place + 1)]
+
+
+@pytest.mark.parametrize("kind", [GraphTimer, QueueTimer, WallTimer])
+def test_a_timer_keeps_nothing_under_the_name_of_a_method(kind: type) -> None:
+    """For a timer that does is taken for one whose method somebody has replaced."""
+    kept = set(re.findall(r"self\.(\w+)(?:: [^=]+)? = ", inspect.getsource(kind)))
+    assert len(kept) > 4
+    assert not {name for name in kept if callable(vars(kind).get(name))}
 
 
 @pytest.mark.parametrize(
