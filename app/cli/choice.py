@@ -72,6 +72,12 @@ def choose_versions(
     A kernel that is named with versions keeps these only.
     """
     parted = [name.partition("/") for name in names]
+    for name, (kernel, _, stem) in zip(names, parted, strict=True):
+        if not kernel or "/" in stem:
+            refuse(
+                f"{printable(name)!r} names no file of a kind that can be run (.py, .cu), and no kernel "
+                "such as softmax or softmax/triton_online."
+            )
     kernels = choose_kernels(catalog, [name for name, _, _ in parted])
     named: dict[str, list[str]] = {}
     for name, slash, stem in parted:
@@ -138,7 +144,7 @@ def choose_devices(devices: tuple[Device, ...], names: str | None) -> tuple[Devi
     default = default_device(devices)
     if names == "all":
         return tuple(device for device in devices if device.kind is default.kind)
-    words = [word.strip() for word in (names or default.id).split(",")]
+    words = [word.strip() for word in (default.id if names is None else names).split(",")]
     chosen = tuple(dict.fromkeys(choose_device(devices, word, default) for word in words))
     if len({device.kind for device in chosen}) > 1:
         refuse("The CPU and GPUs cannot share a plan: its sizes and versions suit one kind; run it on each.")

@@ -38,6 +38,12 @@ def parse_size_list(text: str) -> tuple[dict[str, int], ...]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _PART.fullmatch(part)
         if match is None:
+            if ranges and "=" not in part and _DIGITS.fullmatch(part):
+                name = next(reversed(ranges))
+                raise PlanError(
+                    f"{_shown(part)!r} names no axis; separate several sizes of one by semicolons: "
+                    f"{name}={ranges[name][0]}; {name}={_shown(part)}."
+                )
             raise PlanError(_no_size(part))
         values = _range(part, *match.group(2, 3, 4, 5))
         for name in re.findall(_NAME, match.group(1), re.IGNORECASE):
