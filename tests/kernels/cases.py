@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from roofscope.profiling.planning.catalog import Kernel, load_module, scan
-from roofscope.profiling.planning.spec import Dtype, Fill, Implementation, Provider
+from roofscope.profiling.planning.spec import Axis, Dtype, Fill, Implementation, Provider
 from roofscope.profiling.worker.inputs import InputMaker, as_tuple, widened
 
 CATALOG = scan()
+_LONG_AXIS = 512
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -60,13 +61,21 @@ def element_count(kernel: Kernel, sizes: dict[str, int]) -> int:
 
 
 def tiny_sizes(kernel: Kernel, count: int = 24) -> list[dict[str, int]]:
-    """Axes of length 1, 2 or an odd prime, times what the axis has at least; each axis is 1 once at least."""
+    """Axes of length 1, 2 or an odd prime, times what the axis has at least; each axis is 1 once at least.
+
+    Of an axis that has hundreds at least, as many more: seven thousand queries would take a minute.
+    """
     draw = random.Random(kernel.spec.name)
     axes = kernel.spec.axes
     drawn = [{axis.name: draw.choice((1, 1, 2, 3, 5, 7)) for axis in axes} for _ in range(count)]
     for index, axis in enumerate(axes):
         drawn[index][axis.name] = 1
-    return [{axis.name: sizes[axis.name] * max(axis.minimum, 1) for axis in axes} for sizes in drawn]
+    return [{axis.name: _length(axis, sizes[axis.name]) for axis in axes} for sizes in drawn]
+
+
+def _length(axis: Axis, drawn: int) -> int:
+    least = max(axis.minimum, 1)
+    return least + drawn - 1 if least >= _LONG_AXIS else least * drawn
 
 
 def random_inputs(
