@@ -121,7 +121,7 @@ def test_what_a_timed_block_returned_last_can_be_read(link: Link, tmp_path: Path
         x.fill_(index + 1)
     sets.send()
     settled = link.ask(Settle(0, "test", has_hot=False), Settled)
-    RemoteTimer(link, 0, settled.cold).block()
+    RemoteTimer(link, 0, settled.cold).block(keeps_last=True)
     last = link.ask(ReadLast(0), LastReturned)
     assert link.outputs(last.tensors)[0].unique().tolist() == [2.0 * (last.place + 1)]
 

@@ -175,8 +175,10 @@ class Host:
                 return TuningsRead(_without_exit(lambda: self._autotuners.tunings(number)))
             case SettleRunnerUp():
                 return self._settle_runner_up(request)
-            case Block(number=number, is_hot=is_hot):
-                return self._block(self._timer(number, is_hot=is_hot))
+            case Block(number=number, is_hot=is_hot, keeps_last=keeps_last):
+                timer = self._timer(number, is_hot=is_hot)
+                timer.keeps_last = keeps_last
+                return self._block(timer)
             case KeepBusy(number=number, seconds=seconds):
                 self._timer(number).keep_busy(seconds)
                 return Done()

@@ -149,6 +149,7 @@ class Block(Struct, frozen=True, tag="block"):
 
     number: int
     is_hot: bool = False
+    keeps_last: bool = False
 
 
 class KeepBusy(Struct, frozen=True, tag="keep_busy"):

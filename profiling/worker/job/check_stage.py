@@ -206,7 +206,7 @@ class Checker:
     def _verify_timed_calls(self, number: int, timer: RemoteTimer) -> None:
         """Verify what blocks return: who looks at its callers' frames can tell timed calls from others."""
         for _ in range(_BLOCKS_CHECKED):
-            timer.block()
+            timer.block(keeps_last=True)
             last = self._link.ask(ReadLast(number), LastReturned)
             if not 0 <= last.place < len(self._sets.sets):
                 raise Tampered("what it answers the referee")

@@ -349,14 +349,14 @@ class RemoteTimer:
     def keep_busy(self, seconds: float) -> None:
         self._link.ask(KeepBusy(self._number, seconds), Done)
 
-    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+    def block(self, meanwhile: WhileBusy | None = None, *, keeps_last: bool = False) -> BlockReading:
         """Ask for a block; ``meanwhile`` is called half way through, as far as the one before tells."""
         half_s = self.seen[-1].wall_s / 2 if self.seen else 0.0
         look = Look(meanwhile, half_s) if meanwhile else None
         with waits(*self._link.processes) as waited_s:
             before_s = waited_s()
             self.asked_at = started = time.perf_counter()
-            read = self._link.ask(Block(self._number, self._is_hot), BlockRead, look)
+            read = self._link.ask(Block(self._number, self._is_hot, keeps_last), BlockRead, look)
             wall_s = self._link.answered_at - started
             waited = waited_s() - before_s
         if not read.seconds >= _LEAST_S:

@@ -58,7 +58,8 @@ def run_blocks(timer: BlockTimer, seconds: float) -> None:
 class LocalTimer(BlockTimer, Protocol):
     """A timer in the process that runs the implementation."""
 
-    last: LastCall | None  # of the last block; None where a graph's replays have run
+    keeps_last: bool  # whether the next block's last call is kept, in
+    last: LastCall | None  # None where a graph's replays have run
 
     @property
     def lead_s(self) -> float:

@@ -97,6 +97,7 @@ class GraphTimer:
     method = Method.CUDA_GRAPH
     reason = ""
     last: LastCall | None = None
+    keeps_last = False
 
     def __init__(
         self,
@@ -177,6 +178,7 @@ class QueueTimer:
         self.set_count = len(sets)  # in turn, block after block
         self._next = 0
         self.last: LastCall | None = None
+        self.keeps_last = False
         self._pair = _EventPair(clock)
         wanted = max(round(BLOCK_S / max(estimate_s, 1e-7)), 1)
         self.calls_per_block = min(wanted, _MOST_QUEUED_CALLS)
@@ -217,7 +219,8 @@ class QueueTimer:
             returned = None  # before the call, which then finds that memory free
             returned = self._call(*self._sets[place])
             self._next += 1
-        self.last = LastCall(place, returned)
+        if self.keeps_last:
+            self.last = LastCall(place, returned)
 
     def _host_s(self) -> float:
         torch.cuda.synchronize()

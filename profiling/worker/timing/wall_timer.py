@@ -38,6 +38,7 @@ class WallTimer:
         self.set_count = len(sets)  # in turn, block after block
         self._next = 0
         self.last: LastCall | None = None
+        self.keeps_last = False
         # The estimate may come from calls slower than the rest, so what blocks take corrects it.
         for _ in range(_CALIBRATIONS):
             self._calls = max(min(round(_SLICE_S / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
@@ -80,8 +81,11 @@ class WallTimer:
             returned = None  # before the call, which then finds that memory free
             returned = self._call(*self._sets[place])
             self._next += 1
+        if not self.keeps_last:
+            returned = None  # what frees its memory is in the time, as of the calls before
         seconds = (time.perf_counter_ns() - started) * 1e-9
-        self.last = LastCall(place, returned)
+        if self.keeps_last:
+            self.last = LastCall(place, returned)
         return seconds
 
 
