@@ -2,15 +2,13 @@
 
 import torch
 
-from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.padding import in_whole_units
-from roofscope.kernels.shared.wgmma_tiles import Tile
+from roofscope import CudaProgram
+from roofscope.kernels.matmul_fp8_blocks.scaled_blocks import launch, require_blocks
+from roofscope.kernels.shared.wgmma_tiles import Tile, fastest
 
 DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-BLOCK = 128
 # As in cuda_wgmma.cu, and the time of a step on an H100; that of the last one is a guess.
 TILES = {
     "tile_128x128_pair": Tile(128, 128, stages=6, step_ns=460, cluster=2),
@@ -26,38 +24,10 @@ def run(
 
     Raises Refusal where wgmma is missing and beyond 32-bit sizes.
     """
-    key = "matmul_fp8_blocks/cuda_wgmma"
-    if a.dtype != torch.float8_e4m3fn:
-        raise Refusal(f"{key} multiplies E4M3; matmul takes wider elements.")
-    needs_hopper(key, a.device)
-    (m, k), n = a.shape, b.shape[0]
-    require_32_bit_product(key, m, n, k)
+    m, n = require_blocks("matmul_fp8_blocks/cuda_wgmma", a, b)
     name = choose(m, n, program.multiprocessor_count)
-    return launch(program, name, a.view(torch.uint8), b.view(torch.uint8), scale_a, scale_b)
+    return launch(program, name, TILES[name], a, b, scale_a, scale_b)
 
 
 def choose(m: int, n: int, multiprocessors: int) -> str:
-    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
-
-    def time(name: str) -> int:
-        return -(-TILES[name].count(m, n) // multiprocessors) * TILES[name].step_ns
-
-    return min(TILES, key=time)
-
-
-def launch(program: CudaProgram, name: str, *inputs: torch.Tensor) -> torch.Tensor:
-    """Multiply with the kernel of this name, whatever its fitness; A and B as bytes."""
-    a, b, scale_a, scale_b = inputs
-    tile, (m, k), n = TILES[name], a.shape, b.shape[0]
-    # Rows of whole 16 bytes; where C has others, a copy at the end makes them so, and counts as time.
-    c = torch.empty((m, n + -n % 8), dtype=torch.bfloat16, device=a.device)
-    if not m * n:
-        return c[:, :n].contiguous()
-    a, b = in_whole_units(a), in_whole_units(b)
-    program.launch(
-        *(name, tile.blocks(tile.count(m, n), program.multiprocessor_count), tile.threads),
-        *(tensor_map(a, (tile.rows, BLOCK)), tensor_map(b, (tile.b_rows, BLOCK))),
-        *(tensor_map(c, (64, 64)), scale_a, scale_b, m, n, k),
-        shared_bytes=tile.shared_bytes,
-    )
-    return c[:, :n].contiguous()
+    return fastest(TILES, m, n, multiprocessors)

@@ -1,5 +1,6 @@
 """A tile of what ``wgmma_tiles.cuh`` compiles to, as launchers choose among several."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
@@ -37,3 +38,12 @@ class Tile:
     def blocks(self, tiles: int, multiprocessors: int) -> int:
         """Of a grid that takes so many tiles: whole clusters, a block a multiprocessor at most."""
         return min(tiles, multiprocessors) // self.cluster * self.cluster
+
+
+def fastest(tiles: Mapping[str, Tile], m: int, n: int, multiprocessors: int) -> str:
+    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
+
+    def time(name: str) -> int:
+        return -(-tiles[name].count(m, n) // multiprocessors) * tiles[name].step_ns
+
+    return min(tiles, key=time)
