@@ -38,7 +38,7 @@ def parse_size_list(text: str) -> tuple[dict[str, int], ...]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _PART.fullmatch(part)
         if match is None:
-            if ranges and "=" not in part and _DIGITS.fullmatch(part):
+            if ranges and _DIGITS.fullmatch(part):
                 name = next(reversed(ranges))
                 raise PlanError(
                     f"{_shown(part)!r} names no axis; separate several sizes of one by semicolons: "

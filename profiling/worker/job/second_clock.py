@@ -10,11 +10,17 @@ from statistics import median
 from typing import NamedTuple
 
 from roofscope.profiling.results.outcome import Method
+from roofscope.profiling.worker.timing.blocks import MOST_LEAD_S
 
 _COST_S = 3e-3  # of asking, launching and waking up: 0.3 to 1 ms on an H200's host
 _SHARE = 0.10  # of a block of 10 ms; smaller frauds are left to the other checks
 # That a timer of this engine holds a block back; calls that are queued wait for the launch of all of them.
-_LONGEST_LEADS_S = {Method.CUDA_GRAPH: 5e-3, Method.EVENTS: 5e-3, Method.QUEUE: 0.1, Method.WALL_CLOCK: 0.1}
+_LONGEST_LEADS_S = {
+    Method.CUDA_GRAPH: MOST_LEAD_S,
+    Method.EVENTS: MOST_LEAD_S,
+    Method.QUEUE: 0.1,
+    Method.WALL_CLOCK: 0.1,
+}
 _LEAST_CALM = 3  # blocks, or all where there are fewer
 
 

@@ -26,7 +26,7 @@ from roofscope.profiling.worker.timing.wall_timer import WallTimer, wall_pass_s
 _MOST_CALLS = 2000  # of one graph, unless it has more sets: capture costs tens of microseconds each
 _MOST_PASS_S = 5 * BLOCK_S  # one pass over the sets in a graph: a block is one pass at least
 _MOST_REPLAYS = 50
-_LEAST_LEAD_S, _MOST_LEAD_S = 200e-6, 5e-3
+_LEAST_LEAD_S, MOST_LEAD_S = 200e-6, 5e-3
 _HOST_NOISE_S = 1e-3  # a call; by more a host that is beside other work does not wake up late
 _STRAY_BLOCKS = 3
 _LEAST_STRAY_S = 100e-6  # a host may be slow to notice the end
@@ -85,7 +85,7 @@ class _EventPair:
     @property
     def lead_s(self) -> float:
         """A lead for the next block, from the launch time of the last one."""
-        return min(1.5 * self.host_s + _LEAST_LEAD_S, _MOST_LEAD_S)
+        return min(1.5 * self.host_s + _LEAST_LEAD_S, MOST_LEAD_S)
 
 
 class GraphTimer:
@@ -244,7 +244,7 @@ class QueueTimer:
             )
 
     def _stray_of_block(self) -> float:
-        reading = self._pair.time(self._calls, self.calls_per_block, _MOST_LEAD_S)
+        reading = self._pair.time(self._calls, self.calls_per_block, MOST_LEAD_S)
         return self._pair.stray_s - _STRAY_SHARE * reading.seconds * self.calls_per_block
 
     def _calls_that_fit(self, host_s: float) -> int:
@@ -324,9 +324,9 @@ def _estimate_s(
             for index in range(count):
                 call(*sets[index % len(sets)])
 
-        claimed_s = pair.time(work, count, _MOST_LEAD_S).seconds
+        claimed_s = pair.time(work, count, MOST_LEAD_S).seconds
         # Events that lie must not make a block of minutes: the referee's clock refuses them by name.
-        seen_s = (pair.seen_s - _MOST_LEAD_S) / count
+        seen_s = (pair.seen_s - MOST_LEAD_S) / count
         return seen_s if seen_s > _HOST_NOISE_S + 4 * claimed_s else claimed_s
 
     first_s = time_calls(calls)
