@@ -1,9 +1,10 @@
 """The process that looks at drawn shapes quickly: reads what is wanted, writes a line of JSON a shape.
 
-Imports torch and its compiler once, and forks processes. These build and compile every version of their
-shapes side by side, which is most of the time. Only then they measure, one at a time: the process that holds
-the lock has the device to itself. What torch.compile tunes at a first call it tunes under another lock, so
-that no two processes tune beside each other.
+Imports torch and its compiler once, and forks processes. These build and compile every version of a few
+shapes side by side, which is most of the time. Only then they measure them, one at a time: the process that
+holds the lock has the device to itself. Then come the next few, so that an end by the clock costs no more
+than those. What torch.compile tunes at a first call it tunes under another lock, so that no two processes
+tune beside each other.
 
 A call is timed as the engine does it, by CUDA graphs over sets of inputs with outputs of their own, the
 versions in turn; but by a few short blocks instead of as many as an interval takes, and it is held against
@@ -28,7 +29,7 @@ import msgspec
 import torch
 
 from roofscope.benchmarks.shapes.glance import Seen, Task, Wanted
-from roofscope.profiling.planning.catalog import Kernel, scan
+from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.domain import is_inside
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.worker.build import providers
@@ -45,6 +46,7 @@ MOST_REPLAYS = 50  # of a graph, in a block
 CACHE_LAPS = 3  # of the last-level cache, by all sets together
 MOST_SETS = 160
 MEETING_S = 600.0
+AT_A_TIME = 4  # shapes of a process, compiled before all processes measure theirs
 
 
 _programs: dict[tuple[str, Dtype, str], Call] = {}  # of CUDA, which are compiled for any size
@@ -191,31 +193,44 @@ def _tune_alone(lock: Path) -> None:
 
 def _process(
     tasks: list[Task],
+    turns: int,
     cache_bytes: int,
     together: Any,
     lock: Path,
     until: float,
     answer: Callable[[bytes], None],
 ) -> None:
-    """Compile, wait for all, then look."""
+    """In each turn: compile a few, wait for all, look, wait for all."""
     torch.set_num_threads(1)
     catalog = scan()
+    for turn in range(turns):
+        points = _compiled(tasks[turn * AT_A_TIME :][:AT_A_TIME], catalog, cache_bytes, until)
+        _meet(together)
+        for point in points:
+            with _locked(lock):
+                if time.monotonic() > until:
+                    break
+                answer(msgspec.json.encode(point.look()))
+        _meet(together)
+
+
+def _compiled(tasks: list[Task], catalog: Catalog, cache_bytes: int, until: float) -> list[Point]:
     points: list[Point] = []
     for task in tasks:
         kernel = catalog.kernel(task.kernel)
         assert kernel is not None
-        point = Point(kernel, task, cache_bytes)
         if time.monotonic() < until:
+            point = Point(kernel, task, cache_bytes)
             with suppress(torch.OutOfMemoryError):  # of the inputs
                 point.compile()
             points.append(point)
-    with suppress(Exception):  # one that died does not keep the others from looking
+    return points
+
+
+def _meet(together: Any) -> None:
+    """Wait for the other processes; one that died does not keep them from looking."""
+    with suppress(Exception):
         together.wait(MEETING_S)
-    for point in points:
-        with _locked(lock):
-            if time.monotonic() > until:
-                break
-            answer(msgspec.json.encode(point.look()))
 
 
 def main() -> None:
@@ -232,7 +247,8 @@ def main() -> None:
         _tune_alone(Path(folder) / "tuning")
         queue = context.Queue()
         shares = [list(wanted.tasks[part::count]) for part in range(count)]
-        arguments = [(share, wanted.cache_bytes, together, lock, until, queue.put) for share in shares]
+        turns = math.ceil(len(shares[0]) / AT_A_TIME)  # the first share is the longest
+        arguments = [(share, turns, wanted.cache_bytes, together, lock, until, queue.put) for share in shares]
         running = [context.Process(target=_process, args=given, daemon=True) for given in arguments]
         for process in running:
             process.start()
