@@ -196,6 +196,18 @@ def test_a_look_that_comes_too_late_delays_no_answer(link: Link, tmp_path: Path)
     assert link.answered_at <= looks[0]
 
 
+def test_a_look_that_takes_long_delays_no_answer(link: Link) -> None:
+    """NVML took 5 ms on an H200 while sixteen processes opened the other one: honest blocks seemed to lie."""
+    ends: list[float] = []
+
+    def slow_look() -> None:
+        time.sleep(0.3)
+        ends.append(time.perf_counter())
+
+    link.ask(ReadActivity(), Counts, Look(slow_look, after_s=0.0))
+    assert link.answered_at < ends[0]
+
+
 @pytest.mark.parametrize(
     ("death", "code"),
     [("os._exit(7)", 7), ("os.kill(os.getpid(), signal.SIGSEGV)", -signal.SIGSEGV)],

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import NamedTuple, TypeVar
 
@@ -99,6 +100,8 @@ class ForkedProcess:
         """``rest`` takes it after a job that went well. Raises CandidateLost where the server is gone."""
         self._server = server
         self._rest = rest
+        # The driver may hold up who looks, where other processes open devices: the answer is read meanwhile.
+        self._onlooker = ThreadPoolExecutor(1, "onlooker")
         self.has_served = False  # another job
         try:
             connection, self.pid = server.new(compilers)
@@ -108,11 +111,11 @@ class ForkedProcess:
 
     def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
         """Ask; contents of so many bytes are awaited. Raises CandidateLost."""
+        looking: Future[object] | None = None
         try:
             self._wire.send(asked)
             if look and not self._wire.is_spoken_to(look.after_s):
-                look.act()
-                look = None
+                looking = self._onlooker.submit(look.act)
             said: Said = self._wire.receive(MOST_BYTES + contents_bytes)
         except (EOFError, OSError):
             self._wire.close()
@@ -120,7 +123,9 @@ class ForkedProcess:
         except (ValueError, MemoryError, OverflowError, RecursionError):  # no message of ours
             raise Tampered("what it answers the referee") from None
         heard = Heard(said, time.perf_counter())
-        if look:  # the answer was sooner: its time must not hold what is done behind it
+        if looking:
+            looking.result()
+        elif look:  # the answer was sooner: its time must not hold what is done behind it
             look.act()
         return heard
 
@@ -133,6 +138,7 @@ class ForkedProcess:
             self.end()
 
     def end(self) -> None:
+        self._onlooker.shutdown(wait=False)
         self._wire.close()
         self._end()
 
