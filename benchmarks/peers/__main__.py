@@ -3,75 +3,136 @@
     python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE] [--normal] [--sustained]
 
 Prints Markdown; progress goes to stderr. The program's own engine times the implementations of a row in turn,
-and the session file opens in the window. Needs a CUDA GPU, and for the libraries' times the extra `peers`.
+and the session file opens in the window. The same command goes on where it was ended, with the rows that FILE
+lacks; --seconds ends it by itself. Without a GPU it prints what FILE has. Needs for the libraries' times the
+extra `peers`.
 Products and attention depend on what they multiply and on how hot the device is: --normal, --sustained.
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from roofscope.benchmarks.answered import answers, by_job
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import OURS, Line, candidates, heading, judgements, markdown
 from roofscope.benchmarks.recorded_jobs import record_jobs
-from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
-from roofscope.profiling.planning.plan import Job, Regime, SizeChoice, plan_jobs
+from roofscope.profiling.planning.plan import Job, PlanError, Regime, SizeChoice, next_job_number, plan_jobs
 from roofscope.profiling.planning.spec import Distribution
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_connection import SessionError
 from roofscope.profiling.results.session_reader import load
+
+FINE, BELOW, NOTHING, UNFINISHED = range(4)
+
+
+class CannotCompare(ValueError):
+    """The text is one sentence for the user."""
+
+
+class Planned(NamedTuple):
+    """A row and the job that measures it."""
+
+    row: Row
+    job: Job
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 1 where a goal is missed or we have no time at all, 2 where nothing can be compared."""
+    """Exit code 1 where a goal is missed, 2 where nothing can be compared, 3 if rows are left."""
+    chosen = _parser().parse_args(arguments)
+    rows = [row for row in ROWS if not chosen.kernels or row.kernel in chosen.kernels]
+    path = chosen.session or new_session_path(UserPaths.of_user().sessions)
+    try:
+        if not rows:
+            raise CannotCompare("No row has such a kernel.")
+        before = load(path) if path.exists() else None
+        plans = _plans(rows, chosen, before)
+        if default_device(local_devices()).kind is DeviceKind.CUDA:
+            path = _measure_rest(plans, before, path, chosen.seconds)
+        elif before is None:
+            raise CannotCompare("There is no CUDA GPU here to compare on, and no session to print.")
+        session = load(path)
+    except (CannotCompare, PlanError, SessionError) as error:
+        print(error, file=sys.stderr)
+        return NOTHING
+    lines = done(plans, session)
+    print(heading(session, "peers", arguments))
+    print("\n".join(markdown(lines, session)))
+    if left := len(plans) - len(lines):
+        print(f"\n{left} of {len(plans)} rows are not measured yet; the same command goes on with them.")
+    if not lines:
+        return NOTHING
+    return BELOW if any(_falls_short(line, session) for line in lines) else UNFINISHED if left else FINE
+
+
+def done(plans: Sequence[Planned], session: Session) -> list[Line]:
+    """The rows that have an outcome of every version, as its file is now; the newest counts."""
+    found = {_asked(points[0].job): points for points in by_job(session)}
+    lines: list[Line] = []
+    for row, job in plans:
+        points = found.get(_asked(job), ())
+        if points and answers(job, points):
+            lines.append(Line(row, points[0].job, points))
+    return lines
+
+
+def _asked(job: Job) -> tuple[object, ...]:
+    return job.workload.key, job.regime
+
+
+def _measure_rest(plans: Sequence[Planned], before: Session | None, path: Path, seconds: float) -> Path:
+    """The file with the results. Raises SessionError, and CannotCompare where the device is not free."""
+    known = {_asked(line.job) for line in done(plans, before)} if before else set()
+    jobs = [job for _, job in plans if _asked(job) not in known]
+    print(f"{len(jobs)} of {len(plans)} rows are to be measured.", file=sys.stderr)
+    if not jobs:
+        return path
+    device = default_device(local_devices())
+    ending = record_jobs(scan(), jobs, device, path, append=path.exists(), seconds=seconds)
+    if reason := ending.busy or ending.unusable:
+        raise CannotCompare(reason)
+    return ending.path or path
+
+
+def _plans(rows: Sequence[Row], chosen: argparse.Namespace, before: Session | None) -> list[Planned]:
+    """A job a row. Raises CannotCompare, and PlanError where a row asks for what its kernel has not."""
+    catalog = scan()
+    fill = Distribution.NORMAL if chosen.normal else Distribution.UNIFORM
+    regime = Regime.SUSTAINED if chosen.sustained else Regime.BURST
+    device = ((before and before.device) or default_device(local_devices())).id
+    first = next_job_number(before.jobs) if before else 1
+    return [
+        Planned(row, _job(row, catalog, device, number, fill, regime))
+        for number, row in enumerate(rows, first)
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kernels", nargs="*")
-    parser.add_argument("--session", type=Path, help="the session file to write")
+    parser.add_argument("--session", type=Path, help="the session file to write, or to go on with")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no row after so long")
     parser.add_argument("--normal", action="store_true", help="inputs from N(0, 1), not from [-1, 1]")
     parser.add_argument("--sustained", action="store_true", help="after 3 s and more of the same work")
-    chosen = parser.parse_args(arguments)
-    fill = Distribution.NORMAL if chosen.normal else Distribution.UNIFORM
-    regime = Regime.SUSTAINED if chosen.sustained else Regime.BURST
-    rows = [row for row in ROWS if not chosen.kernels or row.kernel in chosen.kernels]
-    device = default_device(local_devices())
-    if not rows or device.kind is not DeviceKind.CUDA:
-        reason = "No row has such a kernel." if not rows else "There is no CUDA GPU here to compare on."
-        print(reason, file=sys.stderr)
-        return 2
-    path = chosen.session or new_session_path(UserPaths.of_user().sessions)
-    lines, session = measure(rows, device, path, fill, regime)
-    print(heading(session, "peers", arguments))
-    print("\n".join(markdown(lines, session)))
-    return 1 if any(_falls_short(line, session) for line in lines) else 0
+    return parser
 
 
-def measure(
-    rows: Sequence[Row], device: Device, path: Path, fill: Distribution, regime: Regime
-) -> tuple[list[Line], Session]:
-    """Measure one job a row, all in one session."""
-    catalog = scan()
-    jobs = [_job(row, catalog, device, number, fill, regime) for number, row in enumerate(rows, start=1)]
-    record_jobs(catalog, jobs, device, path)
-    session = load(path)
-    lines = [
-        Line(row, job, tuple(point for point in session.points if point.job.id == job.id))
-        for row, job in zip(rows, jobs, strict=True)
-    ]
-    return lines, session
-
-
-def _job(row: Row, catalog: Catalog, device: Device, number: int, fill: Distribution, regime: Regime) -> Job:
+def _job(row: Row, catalog: Catalog, device: str, number: int, fill: Distribution, regime: Regime) -> Job:
     kernel = catalog.kernel(row.kernel)
     if kernel is None:
         raise LookupError(f"The library has no kernel {row.kernel!r}.")
     [job] = plan_jobs(
         [kernel],
-        device=device.id,
+        device=device,
         dtypes=[row.dtype],
         size_choices=[SizeChoice("large", row.sizes)],
         stems=candidates(kernel, row.dtype),

@@ -1,16 +1,16 @@
 """Which results of sessions are those of a shape that was drawn, and what is left to measure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from roofscope.benchmarks.answered import answers, by_job
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import Line, candidates
 from roofscope.benchmarks.shapes.drawing import Shape, draw
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.outcome import Cancelled
 from roofscope.profiling.results.session import Point, Session
 
 
@@ -59,10 +59,10 @@ def done(plans: Sequence[Planned], sessions: Iterable[Session]) -> list[Measured
     by_workload = {plan.job.workload.label: plan for plan in plans}
     found: dict[str, Measured] = {}
     for session in sessions:
-        for points in _by_job(session):
+        for points in by_job(session):
             label = points[0].job.workload.label
             plan = by_workload.get(label)
-            if plan and _answers(plan.job, points):
+            if plan and answers(plan.job, points):
                 found[label] = _measured(plan.shape, points)
     return [found[label] for label in by_workload if label in found]
 
@@ -71,16 +71,3 @@ def _measured(shape: Shape, points: tuple[Point, ...]) -> Measured:
     workload = shape.workload
     row = Row(shape.kind, workload.kernel, workload.dtype, workload.sizes)
     return Measured(shape, Line(row, points[0].job, points))
-
-
-def _by_job(session: Session) -> Iterator[tuple[Point, ...]]:
-    """Of each job the points, the newest of an implementation, in the order of the jobs' first points."""
-    jobs: dict[str, dict[str, Point]] = {}
-    for point in session.points:
-        jobs.setdefault(point.job.id, {})[point.implementation.key] = point
-    yield from (tuple(points.values()) for points in jobs.values())
-
-
-def _answers(wanted: Job, points: Sequence[Point]) -> bool:
-    measured = {point.implementation for point in points if not isinstance(point.outcome, Cancelled)}
-    return measured == set(wanted.implementations) and points[0].job.work == wanted.work

@@ -1,8 +1,11 @@
 """The comparison with other people's kernels: goals, ratios and the table, on invented times."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
+from roofscope.benchmarks.peers.__main__ import NOTHING, Planned, done, main
 from roofscope.benchmarks.peers.goals import AtLeast, OfCeiling, judged_by_ceiling, judged_by_ratio
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import (
@@ -16,6 +19,7 @@ from roofscope.benchmarks.peers.table import (
     peer_over_ours,
 )
 from roofscope.profiling.devices.environment import Package
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import SkipKind, Skipped, TimeStats
@@ -170,6 +174,27 @@ def test_every_row_can_be_planned() -> None:
         named = {goal.peer for goal in row.goals if isinstance(goal, AtLeast) and goal.peer}
         assert named <= set(stems)
         assert not any("naive" in stem or "textbook" in stem for stem in stems)
+
+
+def test_a_row_is_done_where_every_version_has_an_outcome_of_its_file_now(session: Session) -> None:
+    job = next(job for job in session.jobs if job.workload.kernel == "softmax")
+    row = Row("C1", "softmax", job.workload.dtype)
+    [line] = done([Planned(row, replace(job, id="job-77"))], session)
+    assert {point.implementation for point in line.points} == set(job.implementations)
+    edited = (replace(job.implementations[0], source_hash="0" * 64), *job.implementations[1:])
+    assert not done([Planned(row, replace(job, implementations=edited))], session)
+    larger = replace(job.workload, sizes={name: 2 * size for name, size in job.workload.sizes.items()})
+    assert not done([Planned(row, replace(job, workload=larger))], session)
+
+
+def test_without_a_gpu_and_a_session_there_is_nothing_to_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("roofscope.benchmarks.peers.__main__.local_devices", lambda: [cpu_device()])
+    assert main(["softmax", "--session", str(tmp_path / "new.roofscope")]) == NOTHING
+    assert "no session to print" in capsys.readouterr().err
+    assert main(["slow_loop"]) == NOTHING
+    assert "No row has such a kernel." in capsys.readouterr().err
 
 
 def test_what_wgmma_replaces_contends_in_float32_only() -> None:
