@@ -75,8 +75,6 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
 
 
 def _classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool) -> Failed | Skipped:
-    import torch  # here, so that importing Refusal stays cheap for launchers
-
     if isinstance(error, Refusal):
         return Skipped(error.kind, str(error)[:_MOST_MESSAGE])
     if not device_is_sound:
@@ -99,9 +97,9 @@ def _classify(error: Exception, *, what: str, stage: Stage, device_is_sound: boo
             )
         case WrongResult():
             return Failed(error.kind, stage, f"{what} {error}")
-        case torch.cuda.OutOfMemoryError() | MemoryError():
+        case _ if where := _full_memory(error):
             return Failed(
-                FailureKind.OUT_OF_MEMORY, stage, f"{what} ran out of device memory; choose smaller sizes."
+                FailureKind.OUT_OF_MEMORY, stage, f"{what} ran out of {where}; choose smaller sizes."
             )
         case _:
             # A compiler that runs at the first call fails inside a call, not in the build stage.
@@ -154,6 +152,16 @@ def _shortage(error: BaseException) -> str:
                     return f"needs {kib[0]} of shared memory a block, and this GPU has {kib[1]}."
                 return f"needs {required} {name} a block, and this GPU has {limit}."
     return ""
+
+
+def _full_memory(error: Exception) -> str:
+    """Which memory is full; "" of other errors. On a CPU torch raises a RuntimeError of these words."""
+    import torch  # here, so that importing Refusal stays cheap for launchers
+
+    if isinstance(error, torch.cuda.OutOfMemoryError):
+        return "device memory"
+    is_torch_on_cpu = type(error) is RuntimeError and "DefaultCPUAllocator" in first_line(error)
+    return "the host's memory" if isinstance(error, MemoryError) or is_torch_on_cpu else ""
 
 
 def _of_triton(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+import torch
 
 from roofscope.profiling.results.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 from roofscope.profiling.worker.failures import BuildError, Refusal, classify, first_line
@@ -49,6 +50,22 @@ def test_a_block_that_needs_more_than_the_gpu_has_is_left_out_in_one_sentence() 
     ):
         outcome = classify(error, what="toy", stage=Stage.VERIFY, device_is_sound=True)
         assert outcome == Skipped(SkipKind.UNSUPPORTED, f"toy needs {said}")
+
+
+def test_full_memory_is_told_by_its_name() -> None:
+    with pytest.raises(RuntimeError) as full:
+        torch.empty(2**50)
+    for error, said in (
+        (full.value, "the host's memory"),
+        (MemoryError(), "the host's memory"),
+        (torch.cuda.OutOfMemoryError("2 GiB"), "device memory"),
+    ):
+        outcome = classify(error, what="toy", stage=Stage.VERIFY, device_is_sound=True)
+        assert isinstance(outcome, Failed)
+        assert (outcome.kind, outcome.message) == (
+            FailureKind.OUT_OF_MEMORY,
+            f"toy ran out of {said}; choose smaller sizes.",
+        )
 
 
 def test_a_kernels_own_refusal_and_build_error_can_be_sent() -> None:
