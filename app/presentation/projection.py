@@ -68,7 +68,7 @@ class Projected(Struct, frozen=True):
     @property
     def _by(self) -> str:
         if self.bound_there_by and self.uncounted_doubles:
-            return f"{self.bound_there_by}, without its {self.uncounted_doubles} double instructions"
+            return f"{self.bound_there_by}, {self.uncounted_doubles} FP64 instructions aside"
         return self.bound_there_by or self.missing
 
 

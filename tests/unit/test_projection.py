@@ -144,11 +144,11 @@ def test_what_was_counted_in_double_precision_bounds_by_its_rate_there():
 def test_doubles_that_nobody_counted_are_named_beside_the_bound():
     session = load(kept("h200-gelu"))
     found = project(session, find_product("RTX 4090")).points
-    named = {one.implementation for one in found if "double" in one.cells[5]}
+    named = {one.implementation for one in found if "FP64" in one.cells[5]}
     assert named == {"CUDA naive", "CUDA textbook"}
     naive = next(one for one in found if one.implementation == "CUDA naive")
     assert (naive.bound_there_by, naive.uncounted_doubles) == ("DRAM", 43)
-    assert naive.cells[5] == "DRAM, without its 43 double instructions"
+    assert naive.cells[5] == "DRAM, 43 FP64 instructions aside"
     session.counters = {naive.number: counters(FP32=1e9)}  # which have seen none
     (again,) = (one for one in project(session, find_product("L4")).points if one.number == naive.number)
     assert again.cells[5] == "DRAM"

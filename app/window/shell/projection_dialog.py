@@ -23,7 +23,7 @@ from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.products import PRODUCTS
 
-_SIZE = (1060, 560)
+_SIZE = (1160, 560)
 _NAME_COLUMNS = 3
 
 
