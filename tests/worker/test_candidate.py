@@ -114,6 +114,31 @@ def test_an_output_is_read_before_the_next_call_writes_over_it(link: Link, tmp_p
     assert [link.outputs(of_set)[0].unique().tolist() for of_set in lent] == [[4.0], [2.0]]
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux only")
+@pytest.mark.parametrize(
+    ("takes", "name"),
+    [
+        ("resource.prlimit(server, resource.RLIMIT_AS, (2**40, resource.RLIM_INFINITY))", "a limit"),
+        ("os.setpriority(os.PRIO_PROCESS, server, 5)", "the priority"),
+        ("os.sched_setaffinity(server, {min(os.sched_getaffinity(server))})", "the cores"),
+    ],
+)
+def test_what_foreign_code_takes_from_the_judge_is_put_back(
+    server: ForkServer, tmp_path: Path, takes: str, name: str
+) -> None:
+    """A candidate inherits it from the server: the next version would be slow, or find no memory."""
+    if name == "the cores" and len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("There is one core only.")
+    link = Link(ForkedProcess(server), cpu_device(), CPU)
+    imports = "import os, resource\nserver = os.getppid()\n"
+    build(link, tmp_path, f"{imports}def run(x):\n    {takes}\n    return x * 2\n")
+    with pytest.raises(Tampered, match=f"{name} of a process of the judge"):
+        called(link)
+    link.close()
+    assert not server.put_back_grants()
+    assert os.getpriority(os.PRIO_PROCESS, os.getpid()) == 0
+
+
 def test_what_a_timed_block_returned_last_can_be_read(link: Link, tmp_path: Path) -> None:
     build(link, tmp_path, "def run(x):\n    return x * 2\n")
     sets = link.make("test", X, 3)

@@ -22,6 +22,7 @@ from roofscope.profiling.paths import module_command
 from roofscope.profiling.process_tree import children_of, end_descendants, send
 from roofscope.profiling.providers import Provider
 from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers, without_cuda
+from roofscope.profiling.worker.candidate.grants import Grants
 from roofscope.profiling.worker.process_control import adopt_orphans, die_with, give_up_tracing
 
 _NUMBER = struct.Struct("!i")
@@ -41,6 +42,7 @@ class ForkServer:
     ) -> None:
         self._control = control
         self._pid = pid
+        self._grants: Grants | None = None
         self._process = process  # of a server that was spawned
 
     @classmethod
@@ -85,10 +87,17 @@ class ForkServer:
         try:
             with theirs:
                 socket.send_fds(self._control, [_FORK + _NUMBER.pack(compilers)], [theirs.fileno()])
-                return ours, self._number(_FORK_S)
+                pid = self._number(_FORK_S)
+            # All is imported by now, and no foreign code has run.
+            self._grants = self._grants or Grants(self._pid)
+            return ours, pid
         except BaseException:
             ours.close()
             raise
+
+    def put_back_grants(self) -> str:
+        """Put back what foreign code has changed of cores, limits and priority; a clause, "" for nothing."""
+        return self._grants.put_back() if self._grants else ""
 
     def end_of(self, pid: int) -> int:
         """Wait for the end of a process whose connection is closed, or bring it about; as Popen's code.

@@ -129,6 +129,10 @@ class ForkedProcess:
             look.act()
         return heard
 
+    def put_back_grants(self) -> str:
+        """Put back what foreign code has changed of the judge's processes; a clause, "" for nothing."""
+        return self._server.put_back_grants()
+
     def close(self, *, went_well: bool = False) -> None:
         """End it, or let it rest."""
         if went_well and self._rest and self._has_forgotten():
@@ -179,6 +183,9 @@ class OwnProcess:
             look.act()
         return heard
 
+    def put_back_grants(self) -> str:
+        return ""
+
     def close(self, *, went_well: bool = False) -> None:
         pass
 
@@ -220,9 +227,10 @@ class Link:
             contents_bytes = self._most_lent_bytes if isinstance(request, Get) else 0
             asked = Asked(request, self.what, self.stage)
             said, self.answered_at = self._process.ask(asked, look, contents_bytes)
-        if said.replaced:
+        replaced = said.replaced or tuple(filter(None, [self._process.put_back_grants()]))
+        if replaced:
             self._is_troubled = True
-            raise Tampered(", ".join(said.replaced[:3]))
+            raise Tampered(", ".join(replaced[:3]))
         if not (said.was_watched or isinstance(request, Begin | Block | KeepBusy)):
             self._is_troubled = True
             raise Tampered("the watch over the engine")
@@ -268,6 +276,7 @@ class Link:
         """End the process, or let it rest once a job is done. Borrowed tensors must not be used any more."""
         for mapping in (self._outputs, *self._sets):
             mapping.close()
+        self._process.put_back_grants()  # what died of it gives no answer that could tell
         self._process.close(went_well=is_done and not self._is_troubled)
 
     def _fetch(self, key: int) -> bytes:
