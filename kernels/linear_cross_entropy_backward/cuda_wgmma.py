@@ -1,20 +1,23 @@
 """Launcher of cuda_wgmma.cu: gradients of a linear layer's cross-entropy on the tensor cores."""
 
-from typing import Any
-
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.linear_cross_entropy_backward.products import (
+    BAND,
+    STEP,
+    TILE,
+    add_to_dx,
+    make_dw,
+    sums_between,
+)
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.padding import in_whole_units
-from roofscope.kernels.shared.wgmma_tiles import Tile
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-TILE = Tile(128, 256, stages=4, step_ns=690, cluster=2)  # as in cuda_wgmma.cu
 CHUNK_BYTES = 2**27  # of d: 16 Ki columns of 4 Ki rows
-_STEP, _BAND = 64, 64  # elements along what is summed in a stage; columns of a box that wgmma transposes
 _LEAST_COLUMNS = 256  # of a chunk: a tile
 
 
@@ -44,24 +47,17 @@ def run(
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     chunk = min(max(CHUNK_BYTES // (2 * rows) // _LEAST_COLUMNS, 1) * _LEAST_COLUMNS, vocab)
     d = torch.empty(rows, chunk + -chunk % 8, dtype=x.dtype, device=x.device)
-    count = TILE.count(rows, width) if chunk < vocab else 0
-    sums = torch.empty(max(count, 1) * TILE.rows * TILE.columns, dtype=torch.float32, device=x.device)
-    of_x, of_d = tensor_map(x, (TILE.rows, _STEP)), tensor_map(d, (TILE.rows, _STEP))
-    x_across, d_across = tensor_map(x, (_STEP, _BAND)), tensor_map(d, (_STEP, _BAND))
-
-    def launch(name: str, m: int, n: int, *arguments: Any) -> None:
-        blocks = max(TILE.blocks(TILE.count(m, n), program.multiprocessor_count), TILE.cluster)
-        program.launch(name, blocks, TILE.threads, *arguments, shared_bytes=TILE.shared_bytes)
-
+    sums = sums_between(-(-vocab // chunk), rows, width, x.device)
+    of_x, of_d = tensor_map(x, (TILE.rows, STEP)), tensor_map(d, (64, BAND))
     for first in range(0, vocab, chunk):
-        columns = min(chunk, vocab - first)
-        of_w, w_across = (tensor_map(w[first:], box) for box in ((TILE.b_rows, _STEP), (_STEP, _BAND)))
-        sizes = (rows, columns, hidden, first)
-        launch("make_weights", rows, columns, of_x, of_w, d_across, labels, lse, dloss, *sizes)
-        adds, keeps = int(first > 0), int(first + columns < vocab)
-        of_dx, of_dw = tensor_map(dx, (64, 64)), tensor_map(dw[first:], (64, 64))
-        of_both = (of_d, w_across, of_dx, sums)
-        launch("add_to_dx", rows, width, *of_both, rows, width, columns, adds, keeps)
-        of_both = (d_across, x_across, of_dw, sums)
-        launch("make_dw", columns, width, *of_both, columns, width, rows, 0, 0)
+        part = w[first : first + chunk]
+        columns = len(part)
+        program.launch(
+            *("make_weights", TILE.plan(rows, columns, 1, program.multiprocessor_count).blocks, TILE.threads),
+            *(of_x, tensor_map(part, (TILE.columns // TILE.cluster, STEP)), of_d, labels, lse, dloss),
+            *(rows, columns, hidden, first),
+            shared_bytes=TILE.shared_bytes,
+        )
+        add_to_dx(program, d, part, dx, sums, adds=first > 0, keeps=first + columns < vocab)
+        make_dw(program, d, x, dw[first : first + chunk], sums, adds=False, keeps=False)
     return dx[:, :hidden].contiguous(), dw[:, :hidden].contiguous()

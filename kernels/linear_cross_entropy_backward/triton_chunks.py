@@ -16,6 +16,12 @@ import triton
 import triton.language as tl
 
 from roofscope import Refusal
+from roofscope.kernels.linear_cross_entropy_backward.persistent_products import (
+    options,
+    origin,
+    product,
+    program_count,
+)
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.padding import in_whole_units
 
@@ -24,16 +30,6 @@ CHUNK_BYTES = 2**27  # of d: 16 Ki columns of 4 Ki rows
 LEAST_COLUMNS = 256  # of a chunk: a tile
 LOG2_E = tl.constexpr(1.4426950408889634)
 IGNORED = tl.constexpr(-100)  # torch's ignore_index
-GROUP_M = tl.constexpr(8)  # rows of tiles that share columns in L2
-
-
-@triton.jit
-def _origin(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """First row and column of a tile, tiles counted in groups of GROUP_M rows of tiles."""
-    tiles_per_group = GROUP_M * tl.cdiv(n, BLOCK_N)
-    group, in_group = tile // tiles_per_group, tile % tiles_per_group
-    height = min(tl.cdiv(m, BLOCK_M) - group * GROUP_M, GROUP_M)
-    return (group * GROUP_M + in_group % height) * BLOCK_M, in_group // height * BLOCK_N
 
 
 @triton.jit
@@ -64,7 +60,7 @@ def _weights(
     # The stores have their own count: the flattened loop is already at the next tile's loads by then.
     stored = tl.program_id(0) - programs
     for tile in tl.range(tl.program_id(0), tiles, programs, flatten=FLATTEN):
-        row, column = _origin(tile, rows, columns, BLOCK_M, BLOCK_N)
+        row, column = origin(tile, rows, columns, BLOCK_M, BLOCK_N)
         logits = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         for step in range(tl.cdiv(hidden, BLOCK_K)):
             x_block = x_blocks.load([row, step * BLOCK_K])
@@ -72,7 +68,7 @@ def _weights(
             logits = tl.dot(x_block, w_block.T, logits)
 
         stored += programs
-        row, column = _origin(stored, rows, columns, BLOCK_M, BLOCK_N)
+        row, column = origin(stored, rows, columns, BLOCK_M, BLOCK_N)
         mine = row + tl.arange(0, BLOCK_M)
         inside = mine < rows
         label = tl.load(labels + mine, mask=inside, other=IGNORED)
@@ -83,85 +79,6 @@ def _weights(
         at_label = (first + column + tl.arange(0, BLOCK_N))[None, :] == label[:, None]
         weights = tl.where(at_label, weights - 1.0, weights) * scale[:, None]
         d_blocks.store([row, column], weights.to(d.dtype.element_ty))
-
-
-@triton.jit
-def _halves(tile):
-    """The left and the right half of a tile."""
-    split = tl.reshape(tile, (tile.shape[0], 2, tile.shape[1] // 2))
-    return tl.split(tl.permute(split, (0, 2, 1)))
-
-
-@triton.jit
-def _finish(part, sums, c, row, column, ADDS: tl.constexpr, KEEPS: tl.constexpr):
-    """Part of a tile with what is left of the columns before, to where the next find it or to C."""
-    if ADDS:
-        part += sums.load([row, column])
-    if KEEPS:
-        sums.store([row, column], part)
-    else:
-        c.store([row, column], part.to(c.dtype))
-
-
-@triton.jit
-def _product(
-    a,
-    b,
-    sums,
-    c,
-    m,
-    n,
-    k,
-    a_width,
-    b_width,
-    c_width,
-    TRANSPOSED: tl.constexpr,
-    ADDS: tl.constexpr,
-    KEEPS: tl.constexpr,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    FLATTEN: tl.constexpr,
-):
-    """C = A B, with `sums`, of float32, added where ADDS, and left there instead of in C where KEEPS.
-
-    A is m x k, or k x m where TRANSPOSED. Quarters of a tile of float32 have room beside the ring of stages.
-    """
-    PARTS: tl.constexpr = 4 if ADDS or KEEPS else 1
-    PART_N: tl.constexpr = BLOCK_N // PARTS
-    if TRANSPOSED:
-        a_blocks = tl.make_tensor_descriptor(a, [k, m], [a_width, 1], [BLOCK_K, BLOCK_M])
-    else:
-        a_blocks = tl.make_tensor_descriptor(a, [m, k], [a_width, 1], [BLOCK_M, BLOCK_K])
-    b_blocks = tl.make_tensor_descriptor(b, [k, n], [b_width, 1], [BLOCK_K, BLOCK_N])
-    c_blocks = tl.make_tensor_descriptor(c, [m, n], [c_width, 1], [BLOCK_M, PART_N])
-    if PARTS == 4:
-        sum_blocks = tl.make_tensor_descriptor(sums, [m, n], [c_width, 1], [BLOCK_M, PART_N])
-    programs = tl.num_programs(0)
-    tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
-    stored = tl.program_id(0) - programs
-    for tile in tl.range(tl.program_id(0), tiles, programs, flatten=FLATTEN and PARTS == 1):
-        row, column = _origin(tile, m, n, BLOCK_M, BLOCK_N)
-        total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-        for step in range(tl.cdiv(k, BLOCK_K)):
-            if TRANSPOSED:
-                a_block = a_blocks.load([step * BLOCK_K, row]).T
-            else:
-                a_block = a_blocks.load([row, step * BLOCK_K])
-            total = tl.dot(a_block, b_blocks.load([step * BLOCK_K, column]), total)
-
-        stored += programs
-        row, column = _origin(stored, m, n, BLOCK_M, BLOCK_N)
-        if PARTS == 1:
-            c_blocks.store([row, column], total.to(c.dtype.element_ty))
-        else:
-            left, right = _halves(total)
-            first, second = _halves(left)
-            third, fourth = _halves(right)
-            _finish(first, sum_blocks, c_blocks, row, column, ADDS, KEEPS)
-            _finish(second, sum_blocks, c_blocks, row, column + PART_N, ADDS, KEEPS)
-            _finish(third, sum_blocks, c_blocks, row, column + 2 * PART_N, ADDS, KEEPS)
-            _finish(fourth, sum_blocks, c_blocks, row, column + 3 * PART_N, ADDS, KEEPS)
 
 
 def run(
@@ -191,22 +108,22 @@ def run(
     sums = d if only else torch.empty(rows, width, dtype=torch.float32, device=x.device)
     # The descriptors are made on the device, in memory from here. The setting holds for this thread only.
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=x.device))
-    options = _options(rows * chunk * hidden, x.device)
-    grid = _program_count(x.device)
+    tile = options(rows * chunk * hidden, x.device)
+    grid = program_count(x.device)
     for first in range(0, vocab, chunk):
         columns = min(chunk, vocab - first)
         part = w[first:]
         _weights[(grid,)](
-            *(x, part, labels, lse, dloss, d, rows, columns, hidden, width, d_width, first), **options
+            *(x, part, labels, lse, dloss, d, rows, columns, hidden, width, d_width, first), **tile
         )
         last = first + columns == vocab
-        _product[(grid,)](
+        product[(grid,)](
             *(d, part, sums, dx, rows, width, columns, d_width, width, width),
-            **{"TRANSPOSED": False, "ADDS": first > 0, "KEEPS": not last, **options},
+            **{"TRANSPOSED": False, "ADDS": first > 0, "KEEPS": not last, **tile},
         )
-        _product[(grid,)](
+        product[(grid,)](
             *(d, x, sums, dw[first:], columns, width, rows, d_width, width, width),
-            **{"TRANSPOSED": True, "ADDS": False, "KEEPS": False, **options},
+            **{"TRANSPOSED": True, "ADDS": False, "KEEPS": False, **tile},
         )
     return dx[:, :hidden].contiguous(), dw[:, :hidden].contiguous()
 
@@ -214,22 +131,3 @@ def run(
 def _chunk_bytes(device: torch.device) -> int:
     """Few in Triton's interpreter on a CPU, to pass on from chunk to chunk."""
     return CHUNK_BYTES if device.type == "cuda" else 2**17
-
-
-def _options(products: int, device: torch.device) -> dict[str, int | bool]:
-    """Tile, warps and stages."""
-    if device.type != "cuda" or products < 2**29:
-        return {
-            "BLOCK_M": 64,
-            "BLOCK_N": 128,
-            "BLOCK_K": 64,
-            "FLATTEN": True,
-            "num_warps": 4,
-            "num_stages": 3,
-        }
-    return {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "FLATTEN": True, "num_warps": 8, "num_stages": 3}
-
-
-def _program_count(device: torch.device) -> int:
-    """One program a multiprocessor; a few in Triton's interpreter on a CPU, to pass on from tile to tile."""
-    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 3

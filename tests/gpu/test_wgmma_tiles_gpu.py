@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from roofscope.kernels.linear_cross_entropy_backward import products
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
@@ -85,6 +86,44 @@ def test_parts_of_a_vocabulary_add_up(vocab: int) -> None:
     inputs = random_inputs(
         kernel, {"rows": 300, "vocab": vocab, "hidden": 520}, Dtype.BFLOAT16, device="cuda"
     )
+    error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("rows", [768, 700])
+def test_turns_of_rows_add_up(rows: int) -> None:
+    """Three turns, the last one cut or not."""
+    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+    module.WEIGHTS_BYTES = 256 * 2504 * 2
+    sizes = {"rows": rows, "vocab": 2500, "hidden": 520}
+    inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 4.0, 30.0])
+def test_a_logit_may_be_far_above_the_sample(factor: float) -> None:
+    """Of two rows, in columns beyond the sample; the label of one of them is there."""
+    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+
+    def always(*_: object) -> bool:
+        return True
+
+    module.is_worth_a_sample = always
+    sizes = {"rows": 300, "vocab": 3000, "hidden": 128}
+    x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    w[2000], w[2999], labels[17] = x[17] * factor, x[18] * factor, 2000
+    inputs = (x, w, labels, dloss)
+    error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+def test_a_last_round_of_tiles_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of dx, whose sums are long."""
+    monkeypatch.setattr(products, "SHARED_BYTES", 2**60)
+    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+    sizes = {"rows": 3000, "vocab": 20000, "hidden": 2000}
+    inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 

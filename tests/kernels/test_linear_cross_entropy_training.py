@@ -1,0 +1,73 @@
+"""A linear layer's loss and gradients in one call: rows that are ignored, and rows taken in turns."""
+
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from roofscope.profiling.planning.catalog import Kernel, load_module
+from roofscope.tests.kernels import interpreter
+from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relative_error
+
+# Two turns of the interpreter's, the second one cut; the last tile of columns is cut too.
+SIZES = {"rows": 70, "vocab": 2003, "hidden": 40}
+IGNORED = [0, 7, 69]
+
+
+def kernel() -> Kernel:
+    found = CATALOG.kernel("linear_cross_entropy_training")
+    assert found is not None
+    return found
+
+
+def some_ignored() -> tuple[Tensors, Tensors]:
+    """Inputs, and what torch's own autograd finds in float64."""
+    x, w, labels, dloss = random_inputs(kernel(), SIZES, kernel().spec.dtypes[0])
+    labels[IGNORED] = -100
+    labels[[1, 2]] = torch.tensor([0, SIZES["vocab"] - 1])
+    leaves = [one.double().requires_grad_() for one in (x, w)]
+    loss = cross_entropy(leaves[0] @ leaves[1].T, labels, reduction="none")
+    loss.backward(dloss.double())
+    return (x, w, labels, dloss), (
+        loss.detach(),
+        *(one.grad for one in leaves if one.grad is not None),
+    )
+
+
+def by_triton(interpreters: ProcessPoolExecutor, inputs: Tensors) -> Tensors:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    names = [str(x.dtype).removeprefix("torch.") for x in inputs]
+    path, arrays = kernel().folder / "triton_persistent_tma.py", [x.double().numpy() for x in inputs]
+    outputs, _ = interpreters.submit(interpreter.run, path, names, arrays).result()
+    return tuple(torch.from_numpy(output) for output in outputs)
+
+
+def is_right(found: Tensors, expected: Tensors) -> bool:
+    loss, dx, _ = found
+    is_ignored = not loss[IGNORED].any() and not dx[IGNORED].any()
+    return is_ignored and relative_error(found, expected) <= kernel().spec.tolerance.of(
+        kernel().spec.dtypes[0]
+    )
+
+
+@pytest.mark.parametrize("version", ["eager", "reference"])
+def test_an_ignored_row_has_no_loss_and_no_part_in_the_gradients(version: str) -> None:
+    inputs, expected = some_ignored()
+    assert is_right(load_module(kernel().folder / f"{version}.py").run(*inputs), expected)
+
+
+def test_triton_ignores_rows_as_torch_does(interpreters: ProcessPoolExecutor) -> None:
+    inputs, expected = some_ignored()
+    assert is_right(by_triton(interpreters, inputs), expected)
+
+
+def test_triton_makes_nan_of_a_label_that_is_no_column(interpreters: ProcessPoolExecutor) -> None:
+    """The gradients are those of a row that has no label: the last tile has columns beyond the last class."""
+    x, w, labels, dloss = random_inputs(kernel(), SIZES, kernel().spec.dtypes[0])
+    labels[:3] = torch.tensor([-1, SIZES["vocab"], 10**12])
+    loss, dx, _ = by_triton(interpreters, (x, w, labels, dloss))
+    assert loss.isnan().nonzero().flatten().tolist() == [0, 1, 2]
+    weights = (x[:3].double() @ w.double().T).softmax(dim=1)
+    expected = dloss[:3, None].double() * (weights @ w.double())
+    torch.testing.assert_close(dx[:3].double(), expected, rtol=0.02, atol=1e-3)
