@@ -5,10 +5,14 @@ import torch
 from roofscope import Refusal
 
 DOMAIN = "n <= 2**30 - 2**14"
-THREADS = 512  # as in cuda_onesweep.cu
-TILE = THREADS * 16  # as in cuda_onesweep.cu
 DIGITS, PASSES = 256, 4
-COUNTING_BLOCKS = 4  # of a multiprocessor: as many as run at once
+COUNTING_THREADS = 1024  # as in digits.cuh
+HAVE_ROOM = ("sm_80", "sm_90a", "sm_100a", "sm_103a")  # for 32 copies of all counts; as in digits.cuh
+FIRST_THREADS = 512  # as in cuda_onesweep.cu
+FIRST_TILE = FIRST_THREADS * 20  # as in cuda_onesweep.cu
+THREADS = 256  # as in cuda_onesweep.cu
+TILE = THREADS * 28  # as in cuda_onesweep.cu
+PASS_BYTES = 4 * (TILE + (THREADS // 32 + 1) * DIGITS)  # the keys, counts of each warp, and where digits go
 
 
 def run(program, key: torch.Tensor) -> torch.Tensor:
@@ -20,15 +24,20 @@ def run(program, key: torch.Tensor) -> torch.Tensor:
     if n == 0:
         return out
     tiles = -(-n // TILE)
-    # Counts of all digits, a counter of tiles for each pass, and a word for each digit of each tile.
+    # Counts of all digits, counters of tiles and of blocks that have counted, a word a digit of each tile.
     cleared = torch.zeros((PASSES + 1 + tiles, DIGITS), dtype=torch.int32, device=key.device)
     counts, counters, words = cleared[:PASSES], cleared[PASSES], cleared[PASSES + 1 :]
-    blocks = min(tiles, program.multiprocessor_count * COUNTING_BLOCKS)
-    program.launch("radix_sort_count", blocks, THREADS, key, counts, n)
-    program.launch("radix_sort_starts", PASSES, DIGITS, counts)
-    source = key
-    for number in range(PASSES):
+    copies = 32 if program.architecture in HAVE_ROOM else 8
+    blocks = min(-(-n // (COUNTING_THREADS * 16)), program.multiprocessor_count)
+    shared_bytes = 4 * PASSES * DIGITS * copies
+    counting = (key, counts, counters, n)
+    program.launch("radix_sort_count", blocks, COUNTING_THREADS, *counting, shared_bytes=shared_bytes)
+    first = -(-n // FIRST_TILE)
+    program.launch("radix_sort_first", first, FIRST_THREADS, key, other, counts, n)
+    source = other
+    for number in range(1, PASSES):
         target = out if number % 2 else other
-        program.launch("radix_sort_pass", tiles, THREADS, source, target, counts, words, counters, n, number)
+        arguments = (source, target, counts, words, counters, n, number)
+        program.launch("radix_sort_pass", tiles, THREADS, *arguments, shared_bytes=PASS_BYTES)
         source = target
     return out

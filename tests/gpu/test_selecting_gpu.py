@@ -39,11 +39,20 @@ def test_equal_elements_come_in_the_order_of_the_row(
 def test_keys_of_either_sign_and_many_alike_are_sorted(kernel: Kernel, version: Implementation) -> None:
     """Up to hundreds of tiles, which wait for each other, again and again."""
     call = built(kernel, version, Dtype.FLOAT32)
-    for n in (1, 513, 8192, 8193, 3_000_001):
+    for n in (1, 513, 7168, 7169, 8193, 10_240, 10_241, 3_000_001):
         for name, keys in keys_of(n):
             key = keys.cuda()
             for _ in range(5):
                 assert torch.equal(call(key)[0], key.sort().values), (name, n)
+
+
+@pytest.mark.parametrize(("kernel", "version"), SORTING, ids=name_of)
+def test_keys_begin_anywhere_and_may_be_in_order(kernel: Kernel, version: Implementation) -> None:
+    call = built(kernel, version, Dtype.FLOAT32)
+    rising = torch.arange(-150_000, 150_007, dtype=torch.int32, device="cuda")
+    for start in range(5):
+        for key in (rising[start:], rising.flip(0)[start:], (rising // 1000)[start:]):
+            assert torch.equal(call(key)[0], key.sort().values), start
 
 
 @pytest.mark.parametrize(("kernel", "version"), COUNTING, ids=name_of)
