@@ -9,7 +9,7 @@
 
 #include "shared/wgmma_attention.cuh"
 
-ATTENTION_KERNEL(attention_64, 64, true)
-ATTENTION_KERNEL(attention_128, 128, true)
+ATTENTION_KERNEL(64, true)
+ATTENTION_KERNEL(128, true)
 
 #endif

@@ -15,6 +15,10 @@ BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
 BARRIER_BYTES = 8 * (2 + 4 * STAGES)
 
+# What the chunks of divided tiles cost beside their steps, in steps.
+CHUNK_STEPS = 6
+ROWS_COMBINED = 8  # by a block
+
 # Causal tiles are sorted over groups of heads.
 GROUP_BYTES = 32 << 20  # of keys and values at most: L2, 50 MB on Hopper, holds what tiles read again
 GROUPS_TRIED = 64
@@ -46,25 +50,50 @@ def attend(
     if not q.numel():
         return o, lse
     queries = CONSUMERS[dim] * 64
-    maps = (
+    maps = [
         tensor_map(x.view(-1, seq, dim), (1, rows, BAND))
         for x, rows in zip(aligned(q, k, v), (queries, KEYS, KEYS), strict=True)
-    )
+    ]
     count = program.multiprocessor_count
+    heads *= batch
+    tiles = heads * -(-seq // queries)
+    threads = (CONSUMERS[dim] + 1) * WARPGROUP
+    shared_bytes = (queries + 2 * STAGES * KEYS) * dim * 2 + BARRIER_BYTES
+    steps = -(-seq // KEYS)
+    whole = tiles if causal else whole_tiles(tiles, steps, count)
+    group = heads_of_group(heads, seq, dim, count, sharing or 1) if causal else 1
     program.launch(
         f"attention_{dim}",
-        min(batch * heads * -(-seq // queries), count),
-        (CONSUMERS[dim] + 1) * WARPGROUP,
-        *maps,
-        o,
-        lse,
-        seq,
-        batch * heads,
-        heads_of_group(batch * heads, seq, dim, count, sharing or 1) if causal else 1,
-        *(() if sharing is None else (sharing,)),
-        shared_bytes=(queries + 2 * STAGES * KEYS) * dim * 2 + BARRIER_BYTES,
+        min(whole, count),
+        threads,
+        *(*maps, o, lse, seq, heads, group, whole if sharing is None else sharing),
+        shared_bytes=shared_bytes,
     )
+    if whole < tiles:
+        divided = tiles - whole
+        chunks = min(count, divided * steps)
+        places = (chunks + divided) * queries
+        means = torch.empty(places * dim, dtype=torch.float32, device=q.device)
+        logarithms = torch.empty(places, dtype=torch.float32, device=q.device)
+        sizes = (seq, heads, whole, chunks)
+        program.launch(
+            f"divided_{dim}",
+            *(chunks, threads, *maps, means, logarithms, *sizes),
+            shared_bytes=shared_bytes,
+            overlaps=True,
+        )
+        blocks = -(-divided * queries // ROWS_COMBINED)
+        program.launch(
+            f"combine_{dim}", blocks, ROWS_COMBINED * 32, means, logarithms, o, lse, *sizes, overlaps=True
+        )
     return o, lse
+
+
+def whole_tiles(tiles: int, steps: int, blocks: int) -> int:
+    """How many tiles no two blocks share: all but those of a last round that would leave most blocks idle."""
+    last = tiles % blocks
+    saved = steps - (last * steps / blocks + CHUNK_STEPS)
+    return tiles - last if last and saved > 0 else tiles
 
 
 @functools.lru_cache
