@@ -73,7 +73,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     prefix: str | None = None  # of a label, before the variant; None: the name
     labels: dict[str, str] = {}  # of variants that have a name of their own
     packages: tuple[Package, ...] = ()
-    is_by_default: bool = True  # False: a plan takes the library's versions only where they are named
     is_examined: bool = False  # by without_gpu/<its name>_compiled.py it is compiled without its GPU
     is_interpreted: bool = False  # and run without one
     gives_code: bool = True  # a compiler makes code of it that can be shown
@@ -84,6 +83,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     # Whether the server that forks candidates' processes imports its module. The import must not start CUDA,
     # which does not survive a fork.
     is_imported_ahead: bool = False
+
+    @property
+    def is_by_default(self) -> bool:
+        """Whether a plan takes the library's versions where nobody names them.
+
+        It leaves out other people's, and what needs a package that few have.
+        """
+        return self.family is not Family.PEERS and not any(one.is_optional for one in self.packages)
 
     @property
     def needs_gpu(self) -> bool:
@@ -169,7 +176,6 @@ _FACTS = {
         family=Family.OWN_CODE,
         suffixes=(".py",),
         packages=(_CUTE_DSL,),
-        is_by_default=False,  # few have its package
         is_examined=True,
         compiles_at_call=True,
         imports_long=True,
@@ -220,7 +226,6 @@ _FACTS = {
             "liger": "Liger-Kernel",
             "quack": "QuACK",
         },
-        is_by_default=False,
         gives_code=False,
         compiles_at_call=True,
         imports_long=True,

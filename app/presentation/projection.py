@@ -1,7 +1,8 @@
 """What another GPU's data sheet bounds each point to: a bound, and never a prediction.
 
 No code reaches a data sheet, and how near it comes differs from GPU to GPU; only bounds of one kind are
-compared, nameplate with nameplate.
+compared, nameplate with nameplate. GPUs differ most in double precision, a half to a 64th of the rate of
+floats: what a version was seen to execute in it is part of its bound, and what was not counted is named.
 """
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from roofscope.app.presentation.formatting import (
     size_and_fill_text,
     time_text,
 )
+from roofscope.profiling.analysis.limiter import LEAST_DOUBLES
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.spec import Work
@@ -49,6 +51,7 @@ class Projected(Struct, frozen=True):
     ratio: float | None  # of the bounds, here over there
     bound_there_by: str | None  # "DRAM", "BF16"
     missing: str = ""
+    uncounted_doubles: int = 0  # instructions of its code in double precision, which no bound holds
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -59,8 +62,14 @@ class Projected(Struct, frozen=True):
             f"≥ {si_text(self.bound_here_s, 's')}" if self.bound_here_s is not None else MISSING,
             f"≥ {si_text(self.bound_there_s, 's')}" if self.bound_there_s is not None else MISSING,
             ratio_text(self.ratio),
-            self.bound_there_by or self.missing,
+            self._by,
         )
+
+    @property
+    def _by(self) -> str:
+        if self.bound_there_by and self.uncounted_doubles:
+            return f"{self.bound_there_by}, without its {self.uncounted_doubles} double instructions"
+        return self.bound_there_by or self.missing
 
 
 class Projection(Struct, frozen=True):
@@ -115,7 +124,9 @@ def _projected(
 ) -> Projected:
     assert point.measured is not None
     work, pipe = point.job.work, session.bound_of(point)
-    mine, other = _least(work, pipe, here), _least(work, pipe, there)
+    doubles = _executed_doubles(point, session)
+    mine, other = _least(work, pipe, doubles, here), _least(work, pipe, doubles, there)
+    compiled = point.measured.build.double_instructions or 0
     bound_s = other[0] if other else None
     return Projected(
         number=point.number,
@@ -129,20 +140,33 @@ def _projected(
         ratio=mine[0] / bound_s if mine and bound_s else None,
         bound_there_by=other[1].label if other else None,
         missing="" if other else _why_missing(pipe, product),
+        uncounted_doubles=compiled if doubles is None and compiled >= LEAST_DOUBLES else 0,
     )
 
 
-def _least(work: Work, pipe: Bound | None, ceilings: dict[Bound, Ceiling]) -> tuple[float, Bound] | None:
-    """The longer of what its bytes and its FLOPs take; None where one of the two is not known."""
+def _executed_doubles(point: Point, session: Session) -> float | None:
+    """FLOPs in double precision of one call, outside of tensor cores; None where nobody counted."""
+    counters = session.counters.get(point.number)
+    return counters.flops.get(Bound.FP64.label, 0.0) if counters and counters.flops else None
+
+
+def _least(
+    work: Work, pipe: Bound | None, doubles: float | None, ceilings: dict[Bound, Ceiling]
+) -> tuple[float, Bound] | None:
+    """The longest of what its bytes, its FLOPs and its doubles take; None where a rate is not known."""
     memory = ceilings.get(Bound.DRAM)
     if memory is None or pipe is None:
         return None
     bounds = [(work.byte_count / memory.value, Bound.DRAM)]
-    if work.flop_count:
-        ceiling = ceilings.get(pipe)
+    if pipe is Bound.FP64_TENSOR and pipe not in ceilings:
+        pipe = Bound.FP64  # which computes the same, where tensor cores have no doubles
+    for bound, count in ((pipe, work.flop_count), (Bound.FP64, doubles)):
+        if not count:
+            continue
+        ceiling = ceilings.get(bound)
         if ceiling is None:
             return None
-        bounds.append((work.flop_count / ceiling.value, pipe))
+        bounds.append((count / ceiling.value, bound))
     return max(bounds, key=lambda bound: bound[0])
 
 
@@ -157,7 +181,7 @@ def _sentence(product: Product, ceilings: dict[Bound, Ceiling]) -> str:
         bandwidth_text(ceilings[Bound.DRAM].value) if Bound.DRAM in ceilings else "",
         *(
             f"{bound.label} {flop_rate_text(ceilings[bound].value)}"
-            for bound in (Bound.FP32, Bound.TF32, Bound.FP16, Bound.BF16, Bound.FP8)
+            for bound in (Bound.FP64, Bound.FP32, Bound.TF32, Bound.FP16, Bound.BF16, Bound.FP8)
             if bound in ceilings
         ),
     ]

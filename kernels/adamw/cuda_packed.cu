@@ -1,10 +1,11 @@
 // One step of AdamW in one pass, 16 bytes of each array a thread.
 //
-// Formula: m' = m + (1 - b1) (g - m), v' = b2 v + (1 - b2) g^2, p' = (1 - lr wd) p - lr' m' / (c sqrt(v') + eps), with lr'
-//   = lr / (1 - b1^t) and c = 1 / sqrt(1 - b2^t). 14n FLOP, 28n bytes.
+// Formula: m' = m + (1 - b1) (g - m), v' = b2 v + (1 - b2) g^2, p' = (1 - lr wd) p - lr' m' / (c sqrt(v') + eps), with
+//   lr' = lr / (1 - b1^t) and c = 1 / sqrt(1 - b2^t). 14n FLOP, 28n bytes.
 // Mapping: thread t of the grid owns pack t of all seven arrays: four loads of 16 bytes under way at once.
-// Idea: PyTorch's fused optimiser (ATen/native/cuda/fused_adam_utils.cuh), which does it in place and by chunks of many
-//   tensors. What depends on the step alone comes from the host; the quotient takes a hardware root and reciprocal.
+// Idea: cuda_naive with 16 bytes an access in place of 4, after PyTorch's fused optimiser
+//   (ATen/native/cuda/fused_adam_utils.cuh), which does it in place and by chunks of many tensors. What depends on the
+//   step alone comes from the host; the quotient takes a hardware root and reciprocal.
 #include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py

@@ -1,11 +1,13 @@
-// Residual addition and RMS norm of long rows by clusters of blocks: one read and one write of memory where one block cannot hold a row.
+// Residual addition and RMS norm of long rows by clusters of blocks: two reads and two writes of memory where one block
+// cannot hold a row.
 //
 // Formula: h = x + residual; y[r, c] = h[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the squares of row r of
 //   h. 5 rows cols FLOP, (4 rows cols + cols) s bytes.
 // Mapping: a cluster of 1 to 16 blocks owns a row, of any length and alignment. Each block copies its part into shared
 //   memory by bulk copies, all of it under way at once, and several blocks share a multiprocessor, so that one reads
 //   while another computes and writes: shared/row_cluster.cuh. shared/row_parts.py chooses by the shape.
-// Idea: a row kept on chip by a cluster, and statistics through distributed shared memory, as in QuACK (Dao-AILab).
+// Idea: cuda_registers reads a row that is too long for one block more than once. The blocks of a cluster have room for
+//   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "add_rms_norm/operation.cuh"
 

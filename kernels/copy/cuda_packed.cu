@@ -2,8 +2,8 @@
 //
 // Formula: y[i] = x[i]; no FLOP, 2ns bytes.
 // Mapping: thread t of the grid owns pack t. Elements pass through as they are: bits of NaN too.
-// Idea: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; one access a thread as in
-//   vector_add/cuda_packed.
+// Idea: cuda_naive with wider accesses: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; one access
+//   a thread as in vector_add/cuda_packed.
 #include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py

@@ -4,6 +4,7 @@
 //   cols FLOP, rows cols s compulsory bytes; this version reads twice that.
 // Mapping: a block of 256 threads owns a row; one pass finds the maximum and one the sum, 2 or 4 bytes an
 //   access, and trees in shared memory reduce over the block.
+// Lesson: nothing is stored, so that the second read of the row is half of the bytes, and each tree stops the block.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction
 // in CUDA".
 #include "cross_entropy/labels.cuh"

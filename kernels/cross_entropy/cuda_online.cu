@@ -1,4 +1,5 @@
-// Cross-entropy in one pass: each thread keeps a maximum and a sum of its own, which meet at the row's end.
+// Cross-entropy in one pass where cuda_naive takes two: each thread keeps a maximum and a sum of its own, which meet at
+// the row's end.
 //
 // Formula: loss[r] = log(sum_c exp(x[r, c] - m_r)) + m_r - x[r, label[r]], m_r the row's maximum, exp(t) =
 //   2^(t log2 e). The sum so far is scaled by exp(m - m') when the maximum rises from m to m'. 4 rows cols

@@ -6,8 +6,9 @@ FLOP, rows cols s bytes.
 Mapping: program (r, p) owns piece p of row r, the whole of it unless there are few rows, and walks along it
 in tiles of LANES x WIDTH elements. WIDTH elements are the 16 bytes of one access, so that a maximum over
 them needs no other thread. A second kernel joins the pieces, in the same order at every call.
-Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867; a maximum of
-the whole tile, as in softmax/triton_online, would stop all threads at every tile.
+Idea: one pass for the two of cuda_naive: Milakov and Gimelshein, "Online normalizer calculation for softmax",
+arXiv:1805.02867; a maximum of the whole tile, as in softmax/triton_online, would stop all threads at every
+tile.
 """
 
 import torch

@@ -1,17 +1,18 @@
 // Running sums of rows in one pass; where rows are few and long, their tiles are spread over blocks that look back.
 //
 // Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes.
-// Mapping: a row group owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has neighbouring
-//   packs of 16 bytes and adds them up, and the block adds its warps; a second walk along the packs, which stay as they
-//   were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes from tile to
-//   tile of its row with the sum so far, the next tile already under way. In long rows a block has one tile, publishes
-//   its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has room for more
-//   tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way. It starts
-//   while the words that it waits on are still being zeroed.
-// Idea: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds
-//   whatever has become known by then, and float sums differ from call to call. Here a tile looks back to the start
-//   of its group of GROUP tiles and no further, one tile a thread, and the sum before a group is handed on by the
-//   group before it: one order of addition, and a chain of one wait in GROUP tiles.
+// Mapping: a row group owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has
+//   neighbouring packs of 16 bytes and adds them up, and the block adds its warps; a second walk along the packs, which
+//   stay as they were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes
+//   from tile to tile of its row with the sum so far, the next tile already under way. In long rows a block has one
+//   tile, publishes its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has
+//   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
+//   It starts while the words that it waits on are still being zeroed.
+// Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
+//   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
+//   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
+//   no further, one tile a thread, and the sum before a group is handed on by the group before it: one order of
+//   addition, and a chain of one wait in GROUP tiles.
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
 

@@ -6,7 +6,8 @@ Mapping: program (r, p) owns ROWS short rows or piece p of a long one, and scans
 elements. The pieces of few long rows are summed by a first kernel, and each program of the second starts
 from the sums of the pieces before its own: the row is read twice, and every sum is made in the same order
 at every call.
-Idea: Blelloch, "Prefix Sums and Their Applications", CMU-CS-90-190: reduce, then scan.
+Idea: a row in tiles, where cuda_naive goes by elements: Blelloch, "Prefix Sums and Their Applications",
+CMU-CS-90-190: reduce, then scan.
 """
 
 import torch

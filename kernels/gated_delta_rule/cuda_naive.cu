@@ -5,6 +5,8 @@
 // Mapping: a block owns a head of values, and two neighbouring threads a column of the state, every other four elements
 //   each, in registers. Half of the threads bring the key into shared memory and half the query, which all then read.
 //   Tokens follow one another: one block a head is under way, however long the sequence.
+// Lesson: a token takes three products of a matrix and a vector, which no tensor core does, and waits for the one
+//   before. More tokens make the call longer and fill no more of the GPU.
 // Idea: the recurrent form of Yang, Kautz and Hatamizadeh, "Gated Delta Networks", arXiv:2412.06464.
 #include "shared/common.cuh"
 

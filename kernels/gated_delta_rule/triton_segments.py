@@ -11,8 +11,10 @@ sequence, chunk after chunk. It begins so many chunks early that what is before 
 itself, which float32 no longer shows. Where gates are near 1 that is at the first token, and the last segment
 takes as long as all would. NaN may not reach later segments.
 Parameters: columns, warps and stages of the second kernel.
-Idea: Yang, Kautz and Hatamizadeh, "Gated Delta Networks", arXiv:2412.06464, and the chunked form of Yang et
-al., "Parallelizing Linear Transformers with the Delta Rule", arXiv:2406.06484.
+Idea: in cuda_naive each token waits for the one before. What the tokens of a chunk do to each other is a
+triangular system, so that a chunk takes a few products of matrices, and only chunks wait. Yang, Kautz and
+Hatamizadeh, "Gated Delta Networks", arXiv:2412.06464, and the chunked form of Yang et al., "Parallelizing
+Linear Transformers with the Delta Rule", arXiv:2406.06484.
 """
 
 import torch

@@ -4,8 +4,9 @@
 //   Where exp(-2u) overflows to infinity the reciprocal is 0, as it should be. 9n FLOP by the spec's
 //   count; 2ns bytes.
 // Mapping: thread t of the grid owns pack t (see map_run).
-// Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2. At the bandwidth of an H200 a
-//   16-bit element has about 31 issue slots; a library tanh would take them all.
+// Idea: cuda_naive's arithmetic in single precision, and without a tanh: the sigmoid form is in the GELU paper,
+//   arXiv:1606.08415, section 2. At the bandwidth of an H200 a 16-bit element has about 31 issue slots; a library tanh
+//   would take them all.
 #include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py

@@ -1,10 +1,12 @@
 // The products of experts on Hopper's tensor cores by TMA and wgmma (sm_90a only).
 //
 // Formula: C[t, j] = sum over l of X[t, l] W[e, j, l], e the expert of token t; 2 tokens n k FLOP.
-// Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh, with the tiles of one expert after another. No tile has rows of two experts:
-//   each walks along `offsets` by itself, so that nothing waits for the host. A run's last tile also multiplies rows of the
-//   next expert, which are stored by nobody: its sums go by shared memory too, and from there row by row.
-// Idea: CUTLASS's grouped products; see shared/wgmma_matmul.cuh.
+// Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh, with the tiles of one expert after
+//   another. No tile has rows of two experts: each walks along `offsets` by itself, so that nothing waits for the host.
+//   A run's last tile also multiplies rows of the next expert, which are stored by nobody: its sums go by shared memory
+//   too, and from there row by row.
+// Idea: matmul/cuda_wgmma with tiles that are numbered expert by expert, as CUTLASS's grouped products are; see
+//   shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -5,7 +5,8 @@ Mapping: each of P programs takes every P-th tile of C, expert by expert, and wi
 column. A tile has rows of one expert: a program finds which by comparing its number with those of the first
 tiles of all experts at once. A run's last tile also multiplies rows of the next expert, which are not stored.
 Compute capability 9.0 and later.
-Idea: Triton's tutorials 08 and 09.
+Idea: matmul/triton_persistent_tma, in which a number of a tile means an expert too. cuda_naive looks the
+expert up for every element. Triton's tutorials 08 and 09.
 """
 
 from typing import Any

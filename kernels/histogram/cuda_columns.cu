@@ -1,11 +1,12 @@
 // How often each of 256 keys occurs, with a column of counts in shared memory for each lane.
 //
 // Formula: count[b] = the number of i with key[i] = b. n FLOP, 4n bytes.
-// Mapping: as many blocks of 512 threads as run at once go along the keys; a thread has UNROLL packs of 4 keys under way.
-//   A block has 256 x 32 counts: lane l adds to column l, which lies in bank l. So the lanes of a warp never meet, neither at
-//   an address nor in a bank, whatever the keys are. At the end a warp adds up each row, and the block adds its sums to
-//   those of the others.
-// Idea: histograms replicated by lane and interleaved by bank: Gomez-Luna et al., "An optimized approach to histogram
+// Mapping: as many blocks of 512 threads as run at once go along the keys; a thread has UNROLL packs of 4 keys under
+//   way. A block has 256 x 32 counts: lane l adds to column l, which lies in bank l. So the lanes of a warp never meet,
+//   neither at an address nor in a bank, whatever the keys are. At the end a warp adds up each row, and the block adds
+//   its sums to those of the others.
+// Idea: in cuda_shared lanes meet wherever their keys are of one bank. So each lane of a warp has counts of its own:
+//   histograms replicated by lane and interleaved by bank: Gomez-Luna et al., "An optimized approach to histogram
 //   computation on GPU", Machine Vision and Applications 24 (2013).
 #include "shared/common.cuh"
 

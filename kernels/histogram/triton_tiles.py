@@ -3,8 +3,8 @@
 Formula: count[b] = the number of i with key[i] = b. n FLOP, 4n bytes.
 Mapping: as many programs as run at once go from tile to tile; the counts of a tile are tl.histogram's, by
 atomic additions in shared memory, and those of a program stay in its registers.
-Idea: privatised histograms, as in the CUDA samples. What a mask leaves out of the last tile reads as key 0
-and is taken off again.
+Idea: private histograms, as in cuda_shared and the CUDA samples. What a mask leaves out of the last tile
+reads as key 0 and is taken off again.
 """
 
 import torch

@@ -2,9 +2,8 @@
 //
 // Formula: y[r, c] = (x[r, c] - m_r) / sqrt(v_r + 1e-5) w[c] + b[c], m_r and v_r the row's mean and variance. 8
 //   rows cols FLOP, (2 rows cols + 2 cols) s compulsory bytes; this version moves twice that.
-// Mapping: a block of 256 threads owns a row; one pass finds the mean, one the variance, one writes the
-//   results. Each pass reads the row again, 2 or 4 bytes an access, and the reductions stop the block nine
-//   times each.
+// Mapping: a block of 256 threads owns a row; one pass finds the mean, one the variance, one writes the results.
+// Lesson: each pass reads the row again, 2 or 4 bytes an access, and the reductions stop the block nine times each.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction in
 //   CUDA".
 #include "shared/common.cuh"

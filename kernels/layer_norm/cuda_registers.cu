@@ -8,7 +8,8 @@
 //   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that do not start
 //   on 16 bytes have packs where they are aligned, and the elements beside them go one by one. Rows that are too long
 //   for registers go by pieces: read three times, from DRAM the first time, from L1 or L2 then.
-// Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
+// Idea: cuda_naive's passes over memory become passes over registers: rows kept on chip by row groups that grow with
+//   them after QuACK (Dao-AILab).
 #include "layer_norm/operation.cuh"
 #include "shared/row_groups.cuh"
 

@@ -5,9 +5,9 @@ the variance about the mean. 8 rows cols FLOP, (2 rows cols + 2 cols) s bytes: t
 for its variance and for the results, from DRAM the first time, from L1 or L2 then.
 Mapping: a program owns a row and walks along it in tiles of 4096 elements with 512 threads, of 16384 with
 1024 where rows are longer than that.
-Idea: torch.compile's loops over the row. 32 registers a thread let 2048 threads share a multiprocessor, where
-a row in registers leaves room for half as many. Three loops are faster than two with Welford's running
-variance, whose state takes registers.
+Idea: for rows that triton_registers spills, torch.compile's loops over the row. 32 registers a thread let
+2048 threads share a multiprocessor, where a row in registers leaves room for half as many. Three loops are
+faster than two with Welford's running variance, whose state takes registers.
 """
 
 import torch

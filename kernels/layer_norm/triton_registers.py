@@ -5,8 +5,9 @@ the variance about the mean. 8 rows cols FLOP, (2 rows cols + 2 cols) s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
 ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
 memory, slowly but rightly.
-Idea: Triton's layer norm tutorial, with several short rows a program as in Liger. The number of columns is
-known to the compiler, so that the mask is known to end on a multiple of 16 bytes, or is not needed at all.
+Idea: cuda_naive's three passes over memory become three over registers: Triton's layer norm tutorial, with
+several short rows a program as in Liger. The number of columns is known to the compiler, so that the mask is
+known to end on a multiple of 16 bytes, or is not needed at all.
 """
 
 import torch

@@ -5,7 +5,9 @@
 //   moves more than twice that.
 // Mapping: a block a row for dx, in two passes, the second from L1 or L2 where the row fits there. For dw and
 //   db a block of 32 x 8 threads owns 32 columns of a run of rows and writes their sums to `partial`, (2, runs,
-//   cols), which layer_norm_backward_columns adds up, always in the same order. 2 or 4 bytes an access.
+//   cols), which layer_norm_backward_columns adds up, always in the same order.
+// Lesson: two sums over a row and two over all rows want two mappings, and each mapping reads dy and x, 2 or 4 bytes an
+//   access. Where one block does both for the rows that it has, they are read once.
 // Idea: the formula as it is written; PyTorch's own kernels split the work like this.
 #include "shared/rows.cuh"
 

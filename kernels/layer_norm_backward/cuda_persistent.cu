@@ -8,7 +8,9 @@
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
 //   Sums are stored by fours, since each instruction an element counts here.
-// Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
+// Idea: cuda_naive reads dy and x once for the sums over rows and twice for dx, because no block has all rows. A block
+//   that stays has many, and keeps what it adds up: the persistent grid and two-stage column sum of Triton's layer norm
+//   tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ __device__ __forceinline__ float2 sum_over_group(float2 mine, int warps, int tur
     mine = {warp_sum(mine.x), warp_sum(mine.y)};
     if (warps == 1) return mine;
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(warps * WARP) : "memory");
+    meet_row_group(group, warps);
     float2 other = {0.0f, 0.0f};
     if (lane < warps) other = partial[turn % 2][group * warps + lane];
     return {warp_sum(other.x), warp_sum(other.y)};

@@ -5,8 +5,9 @@
 //   from L2 where dy and x fit there.
 // Mapping: norm_phases.cuh. A block a piece of a row; then a block a panel of columns, a pack of 16 bytes a thread,
 //   which walks down the rows.
-// Idea: dx needs two sums over its row, dw and db sums over all rows. No block has a whole row where rows are few
-//   and long, so the sums of rows come first; after that both are sums and maps of columns.
+// Idea: cuda_persistent wants a row for every multiprocessor, and room on chip for it. dx needs two sums over its row,
+//   dw and db sums over all rows. No block has a whole row where rows are few and long, so the sums of rows come first;
+//   after that both are sums and maps of columns.
 #include "shared/norm_backward.cuh"
 #include "shared/norm_phases.cuh"
 

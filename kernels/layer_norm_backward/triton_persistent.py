@@ -8,7 +8,8 @@ them to `partial`, (2, programs, cols). A second kernel adds those up, always in
 columns the sums overflow the registers: there another kernel takes them, of strips of columns and runs of
 rows, and reads dy and x once more. Where rows are few and short one launch does everything: some programs
 sum columns over all rows while others own rows, and dy and x are read twice.
-Idea: the backward pass of Triton's layer norm tutorial, without its locks.
+Idea: dx and the sums over rows by the same programs, which cuda_naive has apart: the backward pass of
+Triton's layer norm tutorial, without its locks.
 """
 
 import torch

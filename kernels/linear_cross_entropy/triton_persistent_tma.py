@@ -5,8 +5,9 @@ Mapping: each of P programs takes every P-th tile of the logits, in groups of ro
 the tensor memory accelerator copies. It stores the maximum and the sum of powers of each of its rows, and the
 logit at a label that lies in the tile. A second kernel joins the tiles of a row. Compute capability 9.0 and
 later.
-Idea: Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
-matmul/triton_persistent_tma.
+Idea: cuda_naive keeps the logits out of memory too, but reads all of w for each row. Tiles share w among 128
+rows, as in matmul/triton_persistent_tma, and a row's sums, which are then in many tiles, need a second
+kernel. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009.
 """
 
 from typing import Any

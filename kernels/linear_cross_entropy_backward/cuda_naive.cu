@@ -1,9 +1,12 @@
 // Gradients of a linear layer's cross-entropy, a thread an element of each of the three products.
 //
-// Formula: d[r, c] = dloss[r] (exp(x[r] . w[c] - lse[r]) - (c = label[r])); dx = d w, dw = d^T x; 6 rows vocab hidden FLOP.
+// Formula: d[r, c] = dloss[r] (exp(x[r] . w[c] - lse[r]) - (c = label[r])); dx = d w, dw = d^T x; 6 rows vocab hidden
+//   FLOP.
 // Mapping: of some columns of the vocabulary at a time a thread makes an element of d, in float32, and walks along
-//   hidden for it. Then a thread adds up an element of dx over these columns, to what the columns before left, and one of
-//   dw over all rows. Neighbouring threads read neighbours of w and x in the last two.
+//   hidden for it. Then a thread adds up an element of dx over these columns, to what the columns before left, and one
+//   of dw over all rows. Neighbouring threads read neighbours of w and x in the last two.
+// Lesson: d is never whole in memory, but each of its elements is made by a thread alone, which loads two elements for
+//   a product, and dx comes back from memory for every part of the vocabulary.
 // Idea: the formula as it is written.
 #include "shared/common.cuh"
 

@@ -7,7 +7,8 @@ leaves it in 16 bits; two more products follow: what these columns add to dx, in
 dw, which are then done. d takes no more than CHUNK_BYTES. All three are products of tiles of
 128 x 256 by a persistent grid, as matmul/triton_persistent_tma; d is read as it lies for d^T too, and wgmma
 transposes it. Compute capability 9.0 and later.
-Idea: Hsu et al., "Liger Kernel", arXiv:2410.10989, which takes some rows at a time and adds to dw.
+Idea: cuda_naive's parts of the vocabulary, with each product by tiles on the tensor cores. Hsu et al., "Liger
+Kernel", arXiv:2410.10989, which takes some rows at a time and adds to dw.
 """
 
 import torch

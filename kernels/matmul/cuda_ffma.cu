@@ -10,7 +10,9 @@
 //   on the way, plain loads and stores fill the stage instead. Where C has too few tiles for all multiprocessors,
 //   float32 sums are split along k: block (tile, slice) adds up its share of k, and add_slices adds the shares, always
 //   in the same order.
-// Idea: CUTLASS's SIMT kernels and Simon Boehm's ladder of SGEMM kernels.
+// Idea: cuda_tiles, whose FMAs still wait for two loads from shared memory each: a thread with a tile of its own in
+//   registers loads CM + CN packs for 16 CM CN of them. CUTLASS's SIMT kernels and Simon Boehm's ladder of SGEMM
+//   kernels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -4,6 +4,7 @@
 //   m n k (1 + 1/32) element reads in all against the compulsory m k + k n; the caches serve most.
 // Mapping: thread i of the grid computes C[i / n][i % n]. The threads of a warp hold neighbouring columns, so they read
 //   one element of A together and 32 neighbours of a row of B.
+// Lesson: the FMA units wait for loads, two for each FMA, though a row of A serves n elements of C and a column of B m.
 // Idea: the textbook's first version, kept to show what tiling buys.
 
 #include <cuda_bf16.h>

@@ -1,8 +1,8 @@
 // C = A B in float32 by three products on Hopper's tensor cores, each in TF32 by wgmma (sm_90a only).
 //
 // Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 6 m n k FLOP in TF32 for the 2 m n k that count. With x = big +
-//   small, big being x rounded to TF32's 11 bits and small the rest, rounded too, a b = big big + big small + small big;
-//   what is left out is 2^-22 of a product.
+//   small, big being x rounded to TF32's 11 bits and small the rest, rounded too, a b = big big + big small + small
+//   big; what is left out is 2^-22 of a product.
 // Mapping: `split` writes both parts of A and of B to memory, B transposed, as wgmma takes TF32 along k only: 12 (m k +
 //   k n) bytes, too many where m or n is small. Then as in shared/wgmma_matmul.cuh, but that a stage holds 128 bytes
 //   along k of both parts: four tiles are read for three products. The small products come first. The sums of each step
@@ -10,7 +10,9 @@
 //   them, which over thousands of products costs more than float32 itself. Total and sums take BLOCK_N registers of a
 //   thread, so that BLOCK_N ends at 192. An infinity has no small part: NaN among the small products counts as 0.
 //   In turns (TURNS) one warpgroup adds while the products of the other run, which pays at 128 columns, not at 192.
-// Idea: CUTLASS's 3xTF32 (example 27); Ootomo and Yokota, arXiv:2203.03341, on the sums.
+// Idea: float32 that does not fit the tensor cores is cuda_ffma's, on units of a seventh of TF32's rate. As two numbers
+//   that do fit, it takes three products there: CUTLASS's 3xTF32 (example 27); Ootomo and Yokota, arXiv:2203.03341, on
+//   the sums.
 
 #if defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

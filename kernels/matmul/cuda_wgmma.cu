@@ -3,7 +3,9 @@
 // Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP, (m k + k n + m n) s bytes.
 // Mapping: that of shared/wgmma_matmul.cuh. B is used as it is given, k x n: its tiles lie in shared memory in bands of
 //   64 columns, and wgmma reads them transposed.
-// Idea: see shared/wgmma_matmul.cuh.
+// Idea: cuda_mma's warps copy, load operands into registers and multiply, all in turn. Here one thread has TMA copy,
+//   and wgmma takes its operands from shared memory and works on while its warpgroup does not; see
+//   shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

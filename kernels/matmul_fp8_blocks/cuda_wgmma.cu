@@ -2,11 +2,12 @@
 //
 // Formula: C[i, j] = sum over blocks t of scale_a[t, i] scale_b[j / 128, t] (sum over l in t of A[i, l] B[j, l]);
 //   2 m n k FLOP.
-// Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. A step along k is a block: its product
-//   begins at 0, leaves the accumulators, of which some 14 bits count, and is scaled and added up in float32. Two sets of
-//   sums take the registers of twice as many columns, so a tile has 128, which share a scale of B. While one warpgroup
-//   adds up, the tensor cores work for the other.
-// Idea: DeepGEMM; see shared/wgmma_matmul.cuh.
+// Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. A step along k is a block: its
+//   product begins at 0, leaves the accumulators, of which some 14 bits count, and is scaled and added up in float32.
+//   Two sets of sums take the registers of twice as many columns, so a tile has 128, which share a scale of B. While
+//   one warpgroup adds up, the tensor cores work for the other.
+// Idea: matmul_fp8/cuda_wgmma, whose sums stay in the accumulators for all of k, with sums of its own: DeepGEMM; see
+//   shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -6,8 +6,8 @@ Mapping: a program computes ROWS x COLUMNS elements of y transposed, ROWS rows o
 x, and walks along k a group, or 128 bytes of one, at a time. The low nibbles of a tile of packed bytes are
 the weights of the group's first half, the high nibbles those of its second half: each is multiplied by its
 half of x on the tensor cores, nothing is interleaved, and the sums of a group are scaled once.
-Idea: the layout is that of GGUF's Q4_0; the weights are the tall operand, so that few rows of x waste the
-least.
+Idea: the products of cuda_naive on the tensor cores. The layout is that of GGUF's Q4_0; the weights are the
+tall operand, so that few rows of x waste the least.
 
 To a single row of x the tensor cores are no help: the way there, through shared memory, takes longer than the
 products do without them. A program then owns ROWS rows of weights and walks along k PARTS groups at a time; a

@@ -1,15 +1,17 @@
 // Decoding with a paged cache, every warp with a ring of keys and values of its own (sm_80 and later).
 //
-// Formula: o[b, h] = sum over keys l of p[l] v[l], p the softmax of q[b, h] k[l] / sqrt(dim); key l of sequence b lies in
-//   page table[b, l / page], row l % page. 4 keys dim FLOP a query head; the cache is read once.
-// Mapping: block (kv head, 8 or 16 of its query heads, sequence, part of the sequence). Its warps take tiles of 16 keys in
-//   turn and never wait for each other: a lane looks up where one key of a tile lies, a tile ahead of the copies, and
-//   cp.async fills the warp's ring. The products are turned round, scores^T = k q^T and o^T += v^T p^T, so that keys and
-//   then elements of a head are the 16 rows of mma.sync and query heads its 8 columns: eight heads in a group waste
-//   nothing, where query heads as rows would waste half. movmatrix turns the powers from a result into an operand. Each
-//   warp has its own maximum and sums; they meet once, at the end. Where there are few sequences, each is split into
-//   parts, whose results a second kernel joins.
-// Idea: split-KV decoding, Dao et al., "Flash-Decoding" (2023); swapped operands as in small-batch products.
+// Formula: o[b, h] = sum over keys l of p[l] v[l], p the softmax of q[b, h] k[l] / sqrt(dim); key l of sequence b lies
+//   in page table[b, l / page], row l % page. 4 keys dim FLOP a query head; the cache is read once.
+// Mapping: block (kv head, 8 or 16 of its query heads, sequence, part of the sequence). Its warps take tiles of 16 keys
+//   in turn and never wait for each other: a lane looks up where one key of a tile lies, a tile ahead of the copies,
+//   and cp.async fills the warp's ring. The products are turned round, scores^T = k q^T and o^T += v^T p^T, so that
+//   keys and then elements of a head are the 16 rows of mma.sync and query heads its 8 columns: eight heads in a group
+//   waste nothing, where query heads as rows would waste half. movmatrix turns the powers from a result into an
+//   operand. Each warp has its own maximum and sums; they meet once, at the end. Where there are few sequences, each is
+//   split into parts, whose results a second kernel joins.
+// Idea: triton_split's parts of sequences, with copies under way while a tile is multiplied, and operands turned round
+//   because groups of eight leave half of its 16 rows empty: split-KV decoding, Dao et al., "Flash-Decoding" (2023);
+//   swapped operands as in small-batch products.
 #include "paged_decode/pages.cuh"
 #include "shared/ampere.cuh"
 #include "shared/overlap.cuh"

@@ -6,7 +6,9 @@ Mapping: program (kv head, HEADS of its query heads, sequence, part of the seque
 tiles: it looks up where each lies, loads keys and values from there, and keeps a running maximum, sum and
 mean for each query head. Query heads are rows of a product, of which there are 16 at least. A second kernel
 joins the parts of a query head.
-Idea: split-KV decoding, Dao et al., "Flash-Decoding" (2023).
+Idea: cuda_naive reads a head of keys again for each query head of its group, and has a block a query head,
+which is too few where sequences are. Here a group's heads share what is loaded, and sequences are split:
+split-KV decoding, Dao et al., "Flash-Decoding" (2023).
 """
 
 import torch

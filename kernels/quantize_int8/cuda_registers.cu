@@ -8,7 +8,8 @@
 //   leaves as 4 or 8 codes in one access. Longer rows are read twice, by a block each, or where they are few by a
 //   block for each piece, in two kernels, the second launched while the first one works. Where a row begins on no 16
 //   bytes, neither does its codes' row on 4 or 8, but whole packs of the one are whole words of the other.
-// Idea: softmax/cuda_registers without its sum. Magnitudes are compared as integers, two 16-bit elements an
+// Idea: cuda_naive reads the row for its maximum and again for its codes; here it waits in registers, as in
+//   softmax/cuda_registers, whose sum is left out. Magnitudes are compared as integers, two 16-bit elements an
 //   instruction, so that NaN is not passed over; quotients are exact to the last bit without a division: quantise.cuh.
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
@@ -125,7 +126,7 @@ BLOCK_KERNEL(32)
         const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long cols, \
         long long length) {                                                                                  \
         tell_cluster();                                                                                      \
-        const long long row = blockIdx.x / CLUSTER, start = cluster_rank() * length;                         \
+        const long long row = blockIdx.x / CLUSTER, start = rank_in_cluster() * length;                         \
         const long long left = max(cols - start, 0ll), at = row * cols + start;                              \
         quantize_row<2 * WARP, 32 / PACK, CLUSTER>(                                                          \
             x + at, q + at, start ? nullptr : scale + row, min(left, length), threadIdx.x, blockDim.x);      \

@@ -1,13 +1,17 @@
 // One array in ascending order by digits of 8 bits, each in one pass over the keys.
 //
-// Formula: y = the keys in ascending order. No FLOP, 8n compulsory bytes; this version moves 36n and the counts of tiles.
+// Formula: y = the keys in ascending order. No FLOP, 8n compulsory bytes; this version moves 36n and the counts of
+//   tiles.
 // Mapping: one pass counts the digits of all four positions. Then a pass a digit, from the last: a block of 512 threads
-//   owns a tile of 8192 keys, 16 a thread, 512 neighbouring ones a warp. A warp ranks its keys among those of their digit,
-//   32 at a time, by votes on each bit; the block adds up its warps, and puts the keys in the order of their digits in shared
-//   memory. Meanwhile thread d learns how many keys of digit d lie in tiles before, and the keys leave in runs.
-// Idea: Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv:2206.01784: counts of
-//   tiles are published with what is known of those before, and a tile looks back until it finds a complete sum. A count
-//   and its state are one word, which needs no fence. States take turns from pass to pass: words are cleared once.
+//   owns a tile of 8192 keys, 16 a thread, 512 neighbouring ones a warp. A warp ranks its keys among those of their
+//   digit, 32 at a time, by votes on each bit; the block adds up its warps, and puts the keys in the order of their
+//   digits in shared memory. Meanwhile thread d learns how many keys of digit d lie in tiles before, and the keys leave
+//   in runs.
+// Idea: triton_digits reads the keys of every digit twice, for tiles know where to write only once all have counted.
+//   Here a tile asks those before it while it goes, and all digits are counted in one pass ahead. Adinets and Merrill,
+//   "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv:2206.01784: counts of tiles are published
+//   with what is known of those before, and a tile looks back until it finds a complete sum. A count and its state are
+//   one word, which needs no fence. States take turns from pass to pass: words are cleared once.
 #include "shared/common.cuh"
 
 constexpr int BITS = 8;

@@ -5,8 +5,10 @@ reads keys to count them, and reads and writes them.
 Mapping: a program owns a tile of TILE keys. One kernel counts its keys of each digit; torch.cumsum makes of
 all counts, digit by digit and tile by tile, where each tile's keys of a digit go; the other kernel ranks keys
 among those of their digit by a running sum over the tile of 16 columns, one a digit, of zeros and ones.
-Idea: Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009.
-Triton has no memory that programs share for a look-back by digits, and no ranking by votes of a warp.
+Idea: where cuda_naive compares keys two by two, a digit of 4 bits says at once in which of 16 runs a key
+lies, and a count where that run begins: sixteen passes in place of hundreds. Satish, Harris and Garland,
+"Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009. Triton has no memory that programs
+share for a look-back by digits, and no ranking by votes of a warp.
 """
 
 import torch

@@ -7,7 +7,8 @@
 //   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that do
 //   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one. Rows that are
 //   too long for registers go by pieces and are read twice, the second time from L1 or L2.
-// Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
+// Idea: layer_norm/cuda_registers with one statistic less: rows kept on chip by row groups that grow with them after
+//   QuACK (Dao-AILab).
 #include "shared/rms_norm_parts.cuh"
 #include "shared/row_groups.cuh"
 

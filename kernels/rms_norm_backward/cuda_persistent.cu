@@ -7,7 +7,8 @@
 //   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (blocks, cols); rms_norm_backward_columns adds them up, always in the same order.
-// Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
+// Idea: layer_norm_backward/cuda_persistent with one sum less of either kind: the persistent grid and two-stage column
+//   sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ __device__ __forceinline__ float sum_over_group(float mine, int warps, int turn)
     mine = warp_sum(mine);
     if (warps == 1) return mine;
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(warps * WARP) : "memory");
+    meet_row_group(group, warps);
     return warp_sum(lane < warps ? partial[turn % 2][group * warps + lane] : 0.0f);
 }
 

@@ -3,9 +3,10 @@
 // Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares; codes e4m3(448 y[r, c] / l_r),
 //   l_r = max_c |y[r, c]|, and scale l_r / 448. 6 rows cols FLOP, rows (cols (s + 1) + 4) + cols s bytes.
 // Mapping: as rms_norm/cuda_registers: a row group of 8 lanes to 1024 threads owns a row, and each thread keeps 1 to 4
-//   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that are too long for registers or
-//   do not start on 16 bytes go by pieces and are read twice.
-// Idea: the root cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
+//   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that are too long for registers
+//   or do not start on 16 bytes go by pieces and are read twice.
+// Idea: cuda_naive's three passes wait for each other: the largest result for the root, codes for both. But the root
+//   cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
 //   once, across one barrier, and no code waits for the root, which is in the scale alone. A product of two 16-bit
 //   numbers is exact in float32.
 #include <cuda_fp8.h>

@@ -3,16 +3,10 @@
 // Before Hopper there are no clusters: what uses them is left out there, and launchers do not ask for it.
 #pragma once
 
-#include "shared/common.cuh"
+#include "shared/hopper.cuh"
 
 #if __CUDA_ARCH__ >= 900
 #define HAS_CLUSTERS
-
-__device__ __forceinline__ unsigned cluster_rank() {
-    unsigned rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
 
 // First thing in a kernel: by the time of the exchange all blocks will have started, which writes into them need.
 __device__ __forceinline__ void tell_cluster() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
@@ -22,16 +16,10 @@ __device__ __forceinline__ void tell_cluster() { asm volatile("barrier.cluster.a
 template <int CLUSTER, class Combine>
 __device__ __forceinline__ unsigned over_cluster(unsigned mine, Combine combine) {
     __shared__ unsigned of_block[CLUSTER];
-    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-    if (threadIdx.x < CLUSTER) {
-        asm volatile("{\n"
-                     ".reg .b32 remote;\n"
-                     "mapa.shared::cluster.u32 remote, %0, %1;\n"
-                     "st.shared::cluster.u32 [remote], %2;\n"
-                     "}" ::"r"(shared_address(of_block + cluster_rank())), "r"(threadIdx.x), "r"(mine)
-                     : "memory");
-    }
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    wait_for_cluster();
+    if (threadIdx.x < CLUSTER) store_at_rank(of_block + rank_in_cluster(), threadIdx.x, mine);
+    arrive_at_cluster();
+    wait_for_cluster();
     unsigned total = of_block[0];
 #pragma unroll
     for (int block = 1; block < CLUSTER; ++block) total = combine(total, of_block[block]);

@@ -11,8 +11,8 @@
 //   position in its row is XORed with the row's number, so that the 8 rows that one phase of ldmatrix reads, and the
 //   8 chunks that one phase of cp.async writes, fall in different banks.
 // Idea: CUTLASS's multistage kernels for Ampere. An 8 x 8 matrix of 16 bits is one of 8 x 4 of 32 or of 8 x 16 of 8, so
-//   that ldmatrix serves all three. wgmma on Hopper is faster still: mma.sync reaches about 0.6 of its rate there, in 16
-//   bits. All were found right on an H100, and none was measured on its own architecture.
+//   that ldmatrix serves all three. wgmma on Hopper is faster still (docs/choices.md). All were found right on an H100,
+//   and none was measured on its own architecture.
 #pragma once
 
 #include "shared/ampere.cuh"

@@ -10,3 +10,8 @@ __device__ __forceinline__ float4& four_at(float* first) { return *reinterpret_c
 __device__ __forceinline__ void add_to(float4& sum, const float4& more) {
     sum = {sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w};
 }
+
+// The `warps` warps of a row group meet; barrier 0 is __syncthreads.
+__device__ __forceinline__ void meet_row_group(int group, int warps) {
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "r"(warps * WARP) : "memory");
+}

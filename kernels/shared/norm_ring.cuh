@@ -25,22 +25,18 @@ struct Ring {
     Barrier* full;
     int stages, stage_bytes;
 
+    __device__ __forceinline__ char* piece(int slot, int tensor) const {
+        return slots + (slot * 2 + tensor) * stage_bytes;
+    }
     __device__ __forceinline__ const Bits* words(int slot, int tensor) const {
-        return reinterpret_cast<const Bits*>(slots + (slot * 2 + tensor) * stage_bytes);
+        return reinterpret_cast<const Bits*>(piece(slot, tensor));
     }
 
     // Copies the block's piece of a row of dy and of x.
     __device__ __forceinline__ void copy(int slot, const SCALAR* dy, const SCALAR* x, int bytes) const {
         arrive_and_expect(full + slot, 2 * bytes);
-        copy_piece(slot, 0, dy, bytes);
-        copy_piece(slot, 1, x, bytes);
-    }
-
-private:
-    __device__ __forceinline__ void copy_piece(int slot, int tensor, const SCALAR* from, int bytes) const {
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                     ::"r"(shared_address(words(slot, tensor))), "l"(from), "r"(bytes), "r"(shared_address(full + slot))
-                     : "memory");
+        copy_bytes(piece(slot, 0), dy, bytes, full + slot);
+        copy_bytes(piece(slot, 1), x, bytes, full + slot);
     }
 };
 
@@ -75,7 +71,7 @@ __device__ __forceinline__ float2 sum_over_row_group(float2 mine, int warps, int
         return mine;
     }
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "r"(warps * WARP) : "memory");
+    meet_row_group(group, warps);
     float2 other = {0.0f, 0.0f};
     if (lane < warps) other = partial[turn % 2][group * warps + lane];
     if (CENTRED) other.x = warp_sum(other.x);
@@ -95,16 +91,7 @@ struct ClusterSums {
         const int slot = turn % 2;
         if (thread == 0) arrive_and_expect(met + slot, CLUSTER * sizeof(float2));
         if (thread < CLUSTER) {
-            const unsigned long long bits =
-                static_cast<unsigned long long>(__float_as_uint(mine.y)) << 32 | __float_as_uint(mine.x);
-            asm volatile("{\n"
-                         ".reg .b32 to, barrier;\n"
-                         "mapa.shared::cluster.u32 to, %0, %2;\n"
-                         "mapa.shared::cluster.u32 barrier, %1, %2;\n"
-                         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [to], %3, [barrier];\n"
-                         "}" ::"r"(shared_address(&of_block[slot][rank_in_cluster()])), "r"(shared_address(met + slot)),
-                         "r"(thread), "l"(bits)
-                         : "memory");
+            send_to(address_in(thread, &of_block[slot][rank_in_cluster()]), mine, address_in(thread, met + slot));
         }
         wait_for(met + slot, turn / 2 % 2);
         float2 total = {0.0f, 0.0f};

@@ -4,8 +4,9 @@
 //   (1 + t^2); for x < 0 it is that times -t. As t <= 1, nothing overflows. 7n FLOP by the spec's count; 2ns
 //   bytes.
 // Mapping: thread t of the grid owns pack t (see map_run).
-// Idea: the factor 1 + t of the sigmoid's denominator is in the tanh's numerator too. Two special-function
-//   instructions an element remain of the five that a sigmoid and a tanh by exponentials take.
+// Idea: cuda_naive's arithmetic takes longer than its bytes. The factor 1 + t of the sigmoid's denominator is in the
+//   tanh's numerator too. Two special-function instructions an element remain of the five that a sigmoid and a tanh by
+//   exponentials take.
 #include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_one_exp.py

@@ -5,7 +5,8 @@
 // Mapping: a cluster of 1 to 16 blocks owns a row, of any length and alignment. Each block copies its part into shared
 //   memory by bulk copies, all of it under way at once, and several blocks share a multiprocessor, so that one reads
 //   while another computes and writes: shared/row_cluster.cuh. shared/row_parts.py chooses by the shape.
-// Idea: a row kept on chip by a cluster, and statistics through distributed shared memory, as in QuACK (Dao-AILab).
+// Idea: cuda_registers reads a row that is too long for one block more than once. The blocks of a cluster have room for
+//   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "softmax/operation.cuh"
 

@@ -2,8 +2,8 @@
 //
 // Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum. 5 rows cols FLOP,
 //   2 rows cols s compulsory bytes; this version moves twice that.
-// Mapping: a block of 256 threads owns a row; one pass finds the maximum, one the sum, one writes the results. Each
-//   pass reads the row again, 2 or 4 bytes an access, and the reductions stop the block nine times each.
+// Mapping: a block of 256 threads owns a row; one pass finds the maximum, one the sum, one writes the results.
+// Lesson: each pass reads the row again, 2 or 4 bytes an access, and the reductions stop the block nine times each.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction in CUDA".
 #include "shared/common.cuh"
 

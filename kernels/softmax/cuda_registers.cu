@@ -8,8 +8,9 @@
 //   the powers again relative to the row's. Rows that do not start on 16 bytes have packs where they are aligned, and
 //   the elements beside them go one by one. Rows that are too long for registers go by pieces and are read twice, the
 //   second time from L1 or L2.
-// Idea: Milakov and Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on
-//   chip by row groups that grow with them.
+// Idea: cuda_naive's passes over memory become passes over registers, and its two reductions one: Milakov and
+//   Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on chip by row groups that
+//   grow with them.
 #include "softmax/operation.cuh"
 #include "shared/row_groups.cuh"
 

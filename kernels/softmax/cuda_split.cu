@@ -5,8 +5,9 @@
 // Mapping: a block owns a part of a row, of any length and alignment. The first kernel leaves the statistic of each
 //   part, the second joins those of its row and makes the outputs: shared/row_split.cuh; x is read twice, the
 //   second time from L2 up to its size.
-// Idea: split reductions as in CUB's DeviceReduce, and a second kernel that starts while the first one works
-//   ("Programmatic Dependent Launch" in the CUDA C++ Programming Guide).
+// Idea: cuda_cluster has as many clusters as rows, so that few rows leave multiprocessors idle. Here their number does
+//   not matter, at the price of a second read: split reductions as in CUB's DeviceReduce, and a second kernel that
+//   starts while the first one works ("Programmatic Dependent Launch" in the CUDA C++ Programming Guide).
 #include "shared/row_split.cuh"
 #include "softmax/operation.cuh"
 

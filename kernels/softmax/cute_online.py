@@ -5,7 +5,8 @@ scaled by exp(m - m') whenever a vector raises the maximum from m to m'. 5 rows 
 and 2 rows cols s compulsory bytes: the second pass reads the row again, from L2 where it still lies there.
 Mapping: a block owns a row; its threads take vectors of 16 bytes in turn, each with its own maximum and sum.
 Lanes combine theirs by shuffles, warps by shared memory.
-Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867.
+Idea: triton_online in another language: Milakov and Gimelshein, "Online normalizer calculation for softmax",
+arXiv:1805.02867.
 """
 
 import functools

@@ -4,7 +4,8 @@ Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's 
 scaled by exp(m - m') whenever a tile raises the maximum from m to m'. 5 rows cols FLOP by the spec's count,
 and 2 rows cols s compulsory bytes: the second pass reads the row again, from L2 where it still lies there.
 Mapping: a program owns a row and walks along it in tiles of up to LONGEST_TILE elements, twice.
-Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867.
+Idea: for rows that triton_registers cannot hold: Milakov and Gimelshein, "Online normalizer calculation for
+softmax", arXiv:1805.02867.
 """
 
 import torch

@@ -168,7 +168,7 @@ RUN_KERNEL(softmax_backward_run_block_8, BLOCK_GROUP, 8, 512, 1)
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long cols, long long length) {                                                                  \
         tell_cluster();                                                                                      \
-        const long long row = blockIdx.x / CLUSTER, start = cluster_rank() * length;                         \
+        const long long row = blockIdx.x / CLUSTER, start = rank_in_cluster() * length;                         \
         const long long left = max(cols - start, 0ll);                                                       \
         backward_run<BLOCK_GROUP, PACKS, CLUSTER>(Run(dy, y, dx, row * cols + start, min(left, length)));    \
     }

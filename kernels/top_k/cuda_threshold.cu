@@ -1,16 +1,18 @@
 // The largest 64 elements of rows in one pass: a first piece of the row gives a threshold, the rest is filtered by it.
 //
-// Formula: value[r, i] is the i-th of row r in descending order, equal ones by index. rows cols FLOP by the spec's count,
-//   rows (cols s + 64 (s + 8)) bytes.
-// Mapping: a block of 512 threads owns a row, or one of up to 64 parts of it where rows are few; a thread has PACKS packs
-//   of 16 bytes under way. The 64th largest of what are the largest elements of each thread in the first 32 KB is a lower
-//   bound of the 64th largest of the row. What lies above it, one element in 240 or fewer, is put down in shared
-//   memory as a key (keys.cuh), and the block sorts these. There is no barrier while it reads on.
-//   Where more than CAPACITY elements lie above, as in rows that ascend, the block selects by the digits of the keys instead
-//   and reads the row nine more times. Parts of a row are joined by a second kernel.
-// Idea: a threshold from a sample, as selection by sampling has it (Floyd and Rivest, "Expected Time Bounds for Selection",
-//   1975); the search for it by one bit a barrier that counts, and digits as in radix selection (Alabi et al., "Fast
-//   k-Selection Algorithms for Graphics Processing Units", 2012).
+// Formula: value[r, i] is the i-th of row r in descending order, equal ones by index. rows cols FLOP by the spec's
+//   count, rows (cols s + 64 (s + 8)) bytes.
+// Mapping: a block of 512 threads owns a row, or one of up to 64 parts of it where rows are few; a thread has PACKS
+//   packs of 16 bytes under way. The 64th largest of what are the largest elements of each thread in the first 32 KB is
+//   a lower bound of the 64th largest of the row. What lies above it, one element in 240 or fewer, is put down in
+//   shared memory as a key (keys.cuh), and the block sorts these. There is no barrier while it reads on. Where more
+//   than CAPACITY elements lie above, as in rows that ascend, the block selects by the digits of the keys instead and
+//   reads the row nine more times. Parts of a row are joined by a second kernel.
+// Idea: cuda_naive goes through the row for each of 64 elements, to find those above the others. With a bound on the
+//   last of them one pass is enough, and few elements are kept: a threshold from a sample, as selection by sampling has
+//   it (Floyd and Rivest, "Expected Time Bounds for Selection", 1975); the search for it by one bit a barrier that
+//   counts, and digits as in radix selection (Alabi et al., "Fast k-Selection Algorithms for Graphics Processing
+//   Units", 2012).
 #include "top_k/keys.cuh"
 #include "shared/overlap.cuh"
 

@@ -1,4 +1,5 @@
-// Transpose with 16 bytes an access on every side: tiles in shared memory, squares in registers.
+// Transpose with 16 bytes an access on every side, where cuda_tiles has 2 or 4: tiles in shared memory, squares in
+// registers.
 //
 // Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
 // Mapping: a block owns a tile of 64 x 64 or 128 x 128 elements, 256 bytes a row. A thread brings PACK packs

@@ -4,8 +4,8 @@ Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
 Mapping: program p owns a tile of HEIGHT x WIDTH elements, tiles numbered along the rows of x: a square, or as
 long as a matrix is thin. The tile is loaded in an order in which a thread's elements are adjacent in x, and
 stored in one in which they are adjacent in y.
-Idea: Harris, "An Efficient Matrix Transpose in CUDA C/C++". The sizes are known to the compiler, so that a
-mask is known to end on a multiple of 16 bytes, or is not needed at all.
+Idea: cuda_tiles, with the tile in shared memory left to the compiler. The sizes are known to the compiler, so
+that a mask is known to end on a multiple of 16 bytes, or is not needed at all.
 """
 
 import torch

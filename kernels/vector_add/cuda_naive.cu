@@ -1,8 +1,9 @@
 // z = x + y, one element a thread: the first kernel of every textbook.
 //
 // Formula: z[i] = x[i] + y[i]; n FLOP, 3ns bytes.
-// Mapping: thread i of the grid owns element i. Accesses are coalesced, yet a thread has only 2 or 4
-//   bytes of each input under way: 16-bit types need four times the instructions of cuda_packed.
+// Mapping: thread i of the grid owns element i.
+// Lesson: accesses are coalesced, yet a thread has only 2 or 4 bytes of each input under way: 16-bit types need eight
+//   times the threads of cuda_packed.
 // Idea: CUDA C++ Programming Guide, "Kernels" (VecAdd).
 #include "shared/common.cuh"
 

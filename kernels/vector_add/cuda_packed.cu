@@ -2,8 +2,8 @@
 //
 // Formula: z[i] = x[i] + y[i]; n FLOP, 3ns bytes.
 // Mapping: thread t of the grid owns pack t (see map_run).
-// Idea: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; PyTorch's vectorized
-//   elementwise kernels.
+// Idea: cuda_naive with wider accesses: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; PyTorch's
+//   vectorized elementwise kernels.
 #include "shared/common.cuh"
 
 #ifndef THREADS  // a parameter that cuda_packed.py declares

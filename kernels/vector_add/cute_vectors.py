@@ -4,7 +4,8 @@ Formula: z[i] = x[i] + y[i]; n FLOP, 3ns bytes.
 Mapping: thread t owns vector t, elements [t * VECTOR, (t + 1) * VECTOR); the layout (VECTOR, n / VECTOR) of
 strides (1, VECTOR) says so, and from it the compiler knows that each access is a whole aligned vector. Only
 the thread at the end goes element by element.
-Idea: NVIDIA's elementwise example of the CuTe DSL, without its tiles of several vectors a thread.
+Idea: cuda_packed in another language: NVIDIA's elementwise example of the CuTe DSL, without its tiles of
+several vectors a thread.
 """
 
 import functools

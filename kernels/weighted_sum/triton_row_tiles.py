@@ -7,8 +7,9 @@ the 16-bit types. Each element of a tile has its own float32 sum; they are added
 of w is shared by the rows and stays in L1. Where that makes too few programs for the GPU, a program takes
 fewer rows, down to 8 elements a thread; long rows are cut into pieces instead, and a second kernel adds these
 up, always in the same order. Loads carry no hint: small sizes are slower with one.
-Idea: the weighted-sum exercise of Stanford CS336, with several rows a program, and the number of columns
-known to the compiler: then the mask is known to end on a multiple of 16 bytes, or is not needed at all.
+Idea: triton_textbook, the weighted-sum exercise of Stanford CS336, with several rows a program, and the
+number of columns known to the compiler: then the mask is known to end on a multiple of 16 bytes, or is not
+needed at all.
 """
 
 import torch

@@ -6,8 +6,9 @@
 //   that its columns stay a thread's own all the way down. The first kernel reads x and leaves sums of
 //   columns over chunks of rows. The second writes dx; its first blocks add the chunks up to dw, in the same
 //   order at every call.
-// Idea: dx needs nothing of x. Memory that is only read and then only written never turns round between the
-//   two, and moves more than where both mix. Column sums in two stages as in the norms' gradients.
+// Idea: cuda_naive has a thread for all rows of a column, and so too few threads. dx needs nothing of x. Memory that is
+//   only read and then only written never turns round between the two, and moves more than where both mix. Column sums
+//   in two stages as in the norms' gradients.
 #include "shared/rows.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_phases.py

@@ -25,7 +25,7 @@ _CLOCK_BELOW = 0.97
 _COLDER = 1.5  # a third of the time is then the wait for DRAM
 _AS_HOT = 0.05  # of the time, below which DRAM's part may be neglected
 _SURELY_CACHED = 0.5  # of the last-level cache, which is in two halves on some GPUs
-_DOUBLES = 4  # instructions; a constant in double may cost one
+LEAST_DOUBLES = 4  # instructions; a constant in double may cost one
 _SPILLED_BYTES = 32  # a thread
 _BUSY = 0.75
 _LEAST_BYTES = 1.0  # a thread; no element of a tensor is shorter
@@ -183,7 +183,7 @@ def _were_cold(measured: Measured, work: Work, cache_bytes: int) -> bool:
 def _code(measured: Measured) -> Iterator[Finding]:
     doubles, spilled = measured.build.double_instructions, measured.build.spill_bytes
     if doubles:
-        yield Finding(Cause.DOUBLE, doubles, decides=doubles >= _DOUBLES)
+        yield Finding(Cause.DOUBLE, doubles, decides=doubles >= LEAST_DOUBLES)
     if spilled:
         yield Finding(Cause.SPILLS, spilled, decides=spilled >= _SPILLED_BYTES)
 

@@ -2,10 +2,12 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from roofscope.app.presentation.projection import COLUMNS, project
 from roofscope.profiling.paths import ASSETS
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Dtype, Multiply, Pipe
+from roofscope.profiling.results.counters import Counters, KernelCounters
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.products import PRODUCTS, Product, UnknownProduct, find_product
 from roofscope.profiling.roofline.roofline import Bound
@@ -125,3 +127,47 @@ def test_points_without_a_time_are_left_out():
     assert len(project(session, find_product("L4")).points) == len(measured) < len(session.points)
     assert any(point.job.workload.dtype is Dtype.FLOAT16 for point in session.points)
     assert msgspec.json.encode(project(session, find_product("L4")))
+
+
+def test_what_was_counted_in_double_precision_bounds_by_its_rate_there():
+    session = load(kept("h200-gelu"))
+    point = next(p for p in session.points if p.implementation.stem == "cuda_naive")
+    session.counters = {point.number: counters(FP64=40 * 2**26)}
+    found = {one.number: one for one in project(session, find_product("RTX 4090")).points}[point.number]
+    assert found.bound_there_by == found.cells[5] == "FP64"
+    assert found.bound_there_s == pytest.approx(40 * 2**26 / 1.29e12, rel=0.001)  # a 64th of 82.6
+    assert found.bound_here_s == pytest.approx(
+        2 * 4 * 2**26 / 4814e9, rel=0.001
+    )  # half of 67: DRAM is longer
+
+
+def test_doubles_that_nobody_counted_are_named_beside_the_bound():
+    session = load(kept("h200-gelu"))
+    found = project(session, find_product("RTX 4090")).points
+    named = {one.implementation for one in found if "double" in one.cells[5]}
+    assert named == {"CUDA naive", "CUDA textbook"}
+    naive = next(one for one in found if one.implementation == "CUDA naive")
+    assert (naive.bound_there_by, naive.uncounted_doubles) == ("DRAM", 43)
+    assert naive.cells[5] == "DRAM, without its 43 double instructions"
+    session.counters = {naive.number: counters(FP32=1e9)}  # which have seen none
+    (again,) = (one for one in project(session, find_product("L4")).points if one.number == naive.number)
+    assert again.cells[5] == "DRAM"
+
+
+def counters(**flops: float) -> Counters:
+    return Counters("Nsight Compute", 1, 1, 1e-4, kernels=(KernelCounters("k", 1e-4, flops=flops),))
+
+
+def test_where_tensor_cores_have_no_doubles_the_other_units_bound():
+    session = make_session()
+    (spec, *_) = [one for one in session.specs.values() if one.name == "matmul"]
+    session.specs |= {"matmul": replace(spec, pipe=Pipe.TENSOR, multiplies=Multiply.FP64)}
+    kinds = {
+        name: {
+            one.bound_there_by
+            for one in project(session, find_product(name)).points
+            if one.kernel == "matmul"
+        }
+        for name in ("A100 80GB", "RTX 4090")
+    }
+    assert kinds == {"A100 80GB": {"FP64 tensor"}, "RTX 4090": {"FP64"}}

@@ -56,6 +56,11 @@ class Case(Struct, frozen=True):
         return self.verdict.limiter
 
     @property
+    def highest_hz(self) -> float | None:
+        """The highest clock that the device may take."""
+        return self.device.max_clock_hz if self.device else None
+
+    @property
     def under_memory(self) -> bool:
         """Whether a memory's ceiling is the lowest above this point."""
         return self.roof is not None and self.roof.bound.is_memory

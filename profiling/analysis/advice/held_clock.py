@@ -21,8 +21,8 @@ class HeldClock(Advice, frozen=True, kw_only=True, tag="held clock"):
 
 
 def held_clock(case: Case) -> HeldClock | None:
-    device, evidence, fraction = case.device, case.measured.evidence, case.verdict.fraction_of_roof
-    highest_hz = device.max_clock_hz if device else None
+    evidence, fraction = case.measured.evidence, case.verdict.fraction_of_roof
+    highest_hz = case.highest_hz
     if case.under_memory or fraction is None or fraction < _NEAR or not highest_hz or not evidence.clock_hz:
         return None
     if evidence.held_by or _EXPLAINED & set(case.verdict.flags) or evidence.clock_hz >= _BELOW * highest_hz:

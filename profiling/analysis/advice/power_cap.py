@@ -18,8 +18,7 @@ class PowerCap(Advice, frozen=True, kw_only=True, tag="power cap"):
 
 
 def power_cap(case: Case) -> PowerCap | None:
-    device, clock_hz = case.device, case.measured.evidence.clock_hz
-    highest_hz = device.max_clock_hz if device else None
+    highest_hz, clock_hz = case.highest_hz, case.measured.evidence.clock_hz
     if Flag.POWER_CAPPED not in case.verdict.flags or not clock_hz or not highest_hz:
         return None
     if clock_hz >= _BELOW * highest_hz:
@@ -30,7 +29,7 @@ def power_cap(case: Case) -> PowerCap | None:
     return PowerCap(
         clock_hz=clock_hz,
         highest_hz=highest_hz,
-        limit_w=device.power_limit_w if device else None,
+        limit_w=case.device.power_limit_w if case.device else None,
         saves_s=None if follows is None else follows * lost * case.time_s,
         is_at_most=True,
     )

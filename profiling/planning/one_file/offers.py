@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from roofscope.profiling.providers import Provider
+
 
 class Kind(StrEnum):
     """How a function is called, and so by which provider."""
@@ -18,8 +20,22 @@ class Kind(StrEnum):
     LAUNCHER = "launcher"  # a C++ function that takes pointers and launches kernels
 
     @property
+    def provider(self) -> Provider:
+        """That of its name, where it is called by no other."""
+        return _PROVIDERS.get(self) or Provider(self)
+
+    @property
     def is_python(self) -> bool:
-        return self in (Kind.TRITON, Kind.CUTE, Kind.PYTHON, Kind.INLINE)
+        return self not in (Kind.BARE, Kind.EXTENSION, Kind.LAUNCHER)
+
+
+_PROVIDERS = {
+    Kind.PYTHON: Provider.EAGER,
+    Kind.BARE: Provider.CUDA,
+    Kind.EXTENSION: Provider.CUDA_EXT,
+    Kind.LAUNCHER: Provider.CUDA_EXT,
+    Kind.INLINE: Provider.CUDA_EXT,
+}
 
 
 class Parameter(Struct, frozen=True):
@@ -86,7 +102,7 @@ def _is_tensor(offer: Offer, parameter: Parameter) -> bool:
             return parameter.is_pointer
         case Kind.EXTENSION:
             return parameter.is_tensor
-        case Kind.TRITON | Kind.CUTE | Kind.PYTHON | Kind.INLINE:
+        case _:  # Python
             if parameter.default:
                 return False
             if parameter.type:

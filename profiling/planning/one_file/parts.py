@@ -26,7 +26,7 @@ from roofscope.profiling.planning.one_file.form import (
 from roofscope.profiling.planning.one_file.given_inputs import defines
 from roofscope.profiling.planning.one_file.imports import beside, look_beside
 from roofscope.profiling.planning.one_file.named_files import unnamed_builds
-from roofscope.profiling.planning.one_file.offers import Kind, Offer
+from roofscope.profiling.planning.one_file.offers import Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
 from roofscope.profiling.planning.parameters import Parameter, ParameterError, read_parameters
 from roofscope.profiling.planning.spec import (
@@ -46,15 +46,6 @@ from roofscope.profiling.planning.survey import Survey, survey_file
 PRESET = "form"  # the name of a form's sizes
 TOLERANCES = {Dtype.FLOAT32: 2e-5, Dtype.FLOAT16: 2e-3, Dtype.BFLOAT16: 1.6e-2}
 REFERENCE = "reference"  # in the place of a stem
-_PROVIDERS = {
-    Kind.TRITON: Provider.TRITON,
-    Kind.CUTE: Provider.CUTE,
-    Kind.PYTHON: Provider.EAGER,
-    Kind.BARE: Provider.CUDA,
-    Kind.EXTENSION: Provider.CUDA_EXT,
-    Kind.LAUNCHER: Provider.CUDA_EXT,
-    Kind.INLINE: Provider.CUDA_EXT,
-}
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")
 BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_][\w.]*)")
 _STALE = (
@@ -131,7 +122,7 @@ def _read_parts(path: Path) -> Parts:
             )
         name = f"{Path(file).stem}_{offer.name}" if elsewhere else offer.name
         variant = re.sub(r"\W", "_", name).lower().strip("_") or "run"
-        provider = _PROVIDERS[offer.kind]
+        provider = offer.kind.provider
         stem = f"{provider}_{variant}"
         if stem in entries:
             raise FormFault(f"it calls {offer.name} twice; a call stands for one version")
