@@ -13,7 +13,7 @@
 //   A block a multiprocessor takes tile by tile; shared/attention_backward_block.cuh and _spare.cuh have what its third
 //   warpgroup does, _divided.cuh the tiles of a last round that would leave most blocks idle.
 //   Descriptors of tiles are the same for a whole warp, and the compiler must see it: taken from registers they cost
-//   time. One body for all steps of a tile is 8 % faster at dim 64 than the last step after the loop. Not faster: 80
+//   time. One body for all steps of a tile is faster at dim 64 than the last step after the loop. Not faster: 80
 //   queries a step at dim 128 where not causal, as FlashAttention-3 has them; dk before the part of dq, the next k q^T
 //   before that part is handed over, dv before ds, and parts of dq added by the threads that have them.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608, and its code for gradients.
@@ -237,7 +237,8 @@ __device__ __forceinline__ void multiply_tiles(
             hand_over_part();
             if (ADDS) {
                 if (!is_last) wait_for(at.queries_full + (turn + 1) % STAGES, (turn + 1) / STAGES % 2);
-                preset(s, turn + 1, 0);  // while dk's product runs; nobody reads it after the last step
+                // While dk's product runs; after the last step nobody reads it, but without a branch it must be there.
+                preset(s, is_last ? turn : turn + 1, 0);
             }
             wait_for_products<0>();
             release(at.queries_empty + turn % STAGES);
