@@ -9,10 +9,10 @@
 
 #include "shared/wgmma_attention.cuh"
 
-ATTENTION_KERNEL(attention_64, 64, true)
-ATTENTION_KERNEL(attention_96, 96, true)
-ATTENTION_KERNEL(attention_128, 128, true)
-ATTENTION_KERNEL(attention_192, 192, true)
-ATTENTION_KERNEL(attention_256, 256, true)
+ATTENTION_KERNEL(64, true)
+ATTENTION_KERNEL(96, true)
+ATTENTION_KERNEL(128, true)
+ATTENTION_KERNEL(192, true)
+ATTENTION_KERNEL(256, true)
 
 #endif

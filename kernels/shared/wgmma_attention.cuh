@@ -5,14 +5,16 @@
 //   causal; q is read and o written once, k and v again from L2 for every 128 queries.
 // Mapping: a tile is 128 queries of a head from dim 128 on, 192 below, by warpgroups of 64 queries. A block a
 //   multiprocessor takes tiles in turn, and 128 keys a step, fewer where heads are longer, the last ones, which need a
-//   mask, first. One more warpgroup, which gives up its registers, has TMA copy keys and values into a ring of two stages and fill in zeros
-//   beyond the head's end. A warpgroup's products q k^T stay in registers; turned into weights they are the first
-//   operand of its product with v as they lie.
+//   mask, first. One more warpgroup, which gives up its registers, has TMA copy keys and values into a ring of two
+//   stages and fill in zeros beyond the head's end. A warpgroup's products q k^T stay in registers; turned into weights
+//   they are the first operand of its product with v as they lie.
 //   A step starts the next q k^T and the present p v together, and takes the powers of the former while the latter
 //   runs. Warpgroups fall out of step by themselves, so that the powers of one run during the products of another;
 //   making them take turns, as FlashAttention-3 does, changes nothing. The next tile's queries, keys and values come in
 //   while a warpgroup ends its last step and stores. Starting the next q k^T before the store too takes some of that
-//   back.
+//   back, and so does showing the compiler that descriptors are the same for a whole warp, which pays for gradients.
+//   Where a last round of tiles, not causal, would leave most blocks idle, a second kernel gives each block an equal
+//   share of its steps, and a third puts together what they found: shared/wgmma_attention_pieces.cuh.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Sums are scaled only where some query of the warp has a new
 //   maximum, which is rare after the first steps. Causal tiles take unequally long: those of several heads go longest
 //   first and are dealt to the blocks to and fro, so that the block with the longest tile of one turn has the shortest
@@ -20,7 +22,7 @@
 //   in which one of its own does.
 #pragma once
 
-#include "shared/attention.cuh"
+#include "shared/wgmma_attention_pieces.cuh"
 #include "shared/wgmma_attention_widths.cuh"
 
 constexpr int KEYS = 128;  // of a step, where neither shared memory nor registers allow fewer only
@@ -40,56 +42,15 @@ constexpr int KEYS_OF = DIM == 64    ? (WINDOWED ? 96 : KEYS)
 template <int DIM>
 constexpr int WIDTH = (DIM + 63) / 64 * 64;
 
-// ---- The tiles: QUERIES of a head each, and the order in which blocks take them ------------------
-
-struct TileOrigin {
-    int head;
-    int first_query;
-};
-
-// Heads are in groups; in a group the tiles that see most keys come first, of every head in turn. The first group also
-// has the remaining heads, so that the last one is whole.
-template <int QUERIES, bool CAUSAL, int KEYS = 128>
-struct Tiles {
-    int seq;
-    int of_head;
-    int count;
-    int group;  // heads
-    int remaining;
-
-    __device__ __forceinline__ Tiles(int seq, int heads, int group)
-        : seq(seq), of_head((seq + QUERIES - 1) / QUERIES), count(heads * of_head), group(group),
-          remaining(heads % group) {}
-
-    // This block's tile of a turn: dealt to and fro where some take longer.
-    __device__ __forceinline__ int of_turn(int turn) const {
-        const int blocks = gridDim.x, block = blockIdx.x;
-        return turn * blocks + (CAUSAL && turn % 2 == 1 ? blocks - 1 - block : block);
-    }
-    __device__ __forceinline__ TileOrigin origin(int tile) const {
-        const int number = (tile - remaining * of_head) / (group * of_head);  // of the group; division rounds to 0
-        const int heads = number == 0 ? remaining + group : group;
-        const int first_head = number == 0 ? 0 : remaining + number * group;
-        const int rest = tile - first_head * of_head;
-        return {first_head + rest % heads, (of_head - 1 - rest / heads) * QUERIES};
-    }
-    // The last step of KEYS keys that any of these queries sees.
-    __device__ __forceinline__ int last_step(int first_query) const {
-        return (CAUSAL ? min(first_query + QUERIES, seq) - 1 : seq - 1) / KEYS;
-    }
-    // The first one of a window in which a query sees `window` keys, its own the last of them.
-    __device__ __forceinline__ int first_step(int first_query, int window) const {
-        return max(first_query - window + 1, 0) / KEYS;
-    }
-};
-
 // ---- The block -------------------------------------------------------------------------------------
 
-// `sharing` query heads in a row have one head of keys and values; `window` counts only where WINDOWED.
-template <int DIM, bool CAUSAL, bool WINDOWED = false>
+// `sharing` query heads in a row have one head of keys and values; `window` counts only where WINDOWED. DIVIDES: of the
+// divided tiles, into `means` and `logarithms`.
+template <int DIM, bool CAUSAL, bool WINDOWED = false, bool DIVIDES = false>
 __device__ __forceinline__ void attend(
     const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, SCALAR* __restrict__ o, float* __restrict__ lse,
-    int seq, int heads, int group, int sharing = 1, int window = 0
+    float* __restrict__ means, float* __restrict__ logarithms, int seq, int heads, int group, const Division& division,
+    int sharing = 1, int window = 0
 ) {
     constexpr int QUERIES = CONSUMERS<DIM> * 64;
     constexpr int KEYS = KEYS_OF<DIM, WINDOWED>;
@@ -118,8 +79,8 @@ __device__ __forceinline__ void attend(
     __syncthreads();
 
     const int warpgroup = threadIdx.x / WARPGROUP;
-    // A constant 1 saves divisions; tiles of a window are all but equal.
-    const Tiles<QUERIES, CAUSAL, KEYS> tiles(seq, heads, CAUSAL && !WINDOWED ? group : 1);
+    Pieces<QUERIES, KEYS, CAUSAL, WINDOWED, DIVIDES> pieces(seq, heads, group, window, division);
+    Piece piece;
     int stage = 0;
     unsigned phase = 0;
     const auto next_stage = [&] {
@@ -129,13 +90,12 @@ __device__ __forceinline__ void attend(
     if (warpgroup == CONSUMERS<DIM>) {
         give_registers<CONSUMERS<DIM> == 3 ? 32 : 24>();
         if (threadIdx.x % WARPGROUP != 0) return;
-        for (int turn = 0, tile = blockIdx.x; tile < tiles.count; tile = tiles.of_turn(++turn)) {
-            const TileOrigin origin = tiles.origin(tile);
-            wait_for(queries_empty, turn % 2 ^ 1);
+        while (pieces.take(piece)) {
+            const TileOrigin origin = piece.origin;
+            wait_for(queries_empty, pieces.turn % 2);
             copy_rows<WIDTH<DIM>, QUERIES>(queries, q, origin.first_query, origin.head, queries_full);
             const int head = origin.head / sharing;
-            const int first = WINDOWED ? tiles.first_step(origin.first_query, window) : 0;
-            for (int step = tiles.last_step(origin.first_query); step >= first; --step, next_stage()) {
+            for (int step = piece.last; step >= piece.first; --step, next_stage()) {
                 wait_for(keys_empty + stage, phase ^ 1);
                 copy_rows<WIDTH<DIM>, KEYS>(keys + stage * TILE, k, step * KEYS, head, keys_full + stage);
                 wait_for(values_empty + stage, phase ^ 1);
@@ -190,15 +150,14 @@ __device__ __forceinline__ void attend(
         next_stage();
     };
 
-    for (int turn = 0, tile = blockIdx.x; tile < tiles.count; tile = tiles.of_turn(++turn)) {
-        const TileOrigin origin = tiles.origin(tile);
-        int last = tiles.last_step(origin.first_query), first = 0;
-        const int of_tile = WINDOWED ? tiles.first_step(origin.first_query, window) : 0;
+    while (pieces.take(piece)) {
+        const TileOrigin origin = piece.origin;
+        int first = DIVIDES ? piece.first : 0, last = piece.last;
         const int own = origin.first_query + warpgroup * 64;  // this warpgroup's first query
         if constexpr (WINDOWED) {
             const int seen = min(own + 63, seq - 1) / KEYS;  // where a warpgroup has no query, it takes the last step
             for (; last > seen; --last) pass();
-            first = min(tiles.first_step(own, window), last);
+            first = min(pieces.tiles.first_step(own, window), last);
         }
         // The diagonal of the tile may cross more steps than the first one taken, as the other end of a window does.
         const auto is_cut = [&](int step) {
@@ -209,7 +168,7 @@ __device__ __forceinline__ void attend(
         };
         const int row = origin.first_query + threadIdx.x / WARP * 16 + lane / 4;  // and 8 more
         Softmax softmax(LOG2_E * ROOT<DIM>);
-        wait_for(queries_full, turn % 2);
+        wait_for(queries_full, pieces.turn % 2 ^ 1);
         wait_for(keys_full + stage, phase);
         begin_products();
         start_products();
@@ -238,6 +197,7 @@ __device__ __forceinline__ void attend(
             begin_products();
             start_products();
             wait_for(values_full + before, phase_before);
+            if constexpr (DIVIDES) begin_products();  // where the compiler cannot tell that warps do the same
             start_means(before);
             wait_for_products<1>();
             pin(s);
@@ -264,44 +224,76 @@ __device__ __forceinline__ void attend(
         release(values_empty + stage);
         next_stage();
         if constexpr (WINDOWED) {
-            for (int step = first; step > of_tile; --step) pass();
+            for (int step = first; step > piece.first; --step) pass();
         }
 
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int query = row + half * 8;
-            const long long index = static_cast<long long>(origin.head) * seq + query;
             float factor, logarithm;
             softmax.finish(half, factor, logarithm);
-            store_row(sum, half, factor, o + index * DIM, query < seq);
-            if (query < seq && lane % 4 == 0) lse[index] = logarithm;
+            if constexpr (DIVIDES) {
+                const long long at = static_cast<long long>(piece.number) * QUERIES + query - origin.first_query;
+                if (lane % 4 == 0) logarithms[at] = logarithm;
+                float2* const to = reinterpret_cast<float2*>(means + at * DIM) + lane % 4;
+#pragma unroll
+                for (int j = 0; j < DIM / 8; ++j) {
+                    to[j * 4] = make_float2(sum[j * 4 + half * 2] * factor, sum[j * 4 + half * 2 + 1] * factor);
+                }
+            } else {
+                const long long index = static_cast<long long>(origin.head) * seq + query;
+                store_row(sum, half, factor, o + index * DIM, query < seq);
+                if (query < seq && lane % 4 == 0) lse[index] = logarithm;
+            }
         }
     }
 }
 
-#define ATTENTION_KERNEL(NAME, DIM, CAUSAL)                                                              \
-    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) NAME(              \
+// Tiles, of which only the first `whole` where not causal.
+#define ATTENTION_KERNEL(DIM, CAUSAL)                                                                    \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) attention_##DIM(   \
         const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
         const __grid_constant__ CUtensorMap v, SCALAR* __restrict__ o, float* __restrict__ lse,          \
-        long long seq, long long heads, long long group) {                                               \
-        attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(heads),             \
-                            static_cast<int>(group));                                                    \
+        long long seq, long long heads, long long group, long long whole) {                              \
+        attend<DIM, CAUSAL>(q, k, v, o, lse, nullptr, nullptr, static_cast<int>(seq),                    \
+                            static_cast<int>(heads), static_cast<int>(group),                            \
+                            Division{static_cast<int>(whole), 0});                                       \
     }
-#define SHARING_ATTENTION_KERNEL(NAME, DIM, CAUSAL)                                                      \
-    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) NAME(              \
+#define SHARING_ATTENTION_KERNEL(DIM, CAUSAL)                                                            \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) attention_##DIM(   \
         const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
         const __grid_constant__ CUtensorMap v, SCALAR* __restrict__ o, float* __restrict__ lse,          \
         long long seq, long long heads, long long group, long long sharing) {                            \
-        attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(heads),             \
-                            static_cast<int>(group), static_cast<int>(sharing));                         \
+        attend<DIM, CAUSAL>(q, k, v, o, lse, nullptr, nullptr, static_cast<int>(seq),                    \
+                            static_cast<int>(heads), static_cast<int>(group), Division{},                \
+                            static_cast<int>(sharing));                                                  \
     }
 // The same with a window, causal.
-#define WINDOWED_ATTENTION_KERNEL(NAME, DIM)                                                             \
-    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) NAME(              \
+#define WINDOWED_ATTENTION_KERNEL(DIM)                                                                   \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) attention_##DIM(   \
         const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
         const __grid_constant__ CUtensorMap v, SCALAR* __restrict__ o, float* __restrict__ lse,          \
         long long seq, long long heads, long long group, long long sharing, long long window) {          \
-        attend<DIM, true, true>(q, k, v, o, lse, static_cast<int>(seq), static_cast<int>(heads),         \
-                                static_cast<int>(group), static_cast<int>(sharing),                      \
-                                static_cast<int>(window));                                               \
+        attend<DIM, true, true>(q, k, v, o, lse, nullptr, nullptr, static_cast<int>(seq),                \
+                                static_cast<int>(heads), static_cast<int>(group), Division{},            \
+                                static_cast<int>(sharing), static_cast<int>(window));                    \
+    }
+// The other tiles, not causal, and what puts them together.
+#define DIVIDED_ATTENTION_KERNELS(DIM)                                                                   \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) divided_##DIM(     \
+        const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
+        const __grid_constant__ CUtensorMap v, float* __restrict__ means, float* __restrict__ logarithms, \
+        long long seq, long long heads, long long whole, long long chunks) {                             \
+        wait_for_previous();                                                                             \
+        const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                      \
+        attend<DIM, false, false, true>(q, k, v, nullptr, nullptr, means, logarithms,                     \
+                                        static_cast<int>(seq), static_cast<int>(heads), 1, division);    \
+    }                                                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) combine_##DIM(                                     \
+        const float* __restrict__ means, const float* __restrict__ logarithms, SCALAR* __restrict__ o,   \
+        float* __restrict__ lse, long long seq, long long heads, long long whole, long long chunks) {    \
+        const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                      \
+        combine<DIM, CONSUMERS<DIM> * 64, KEYS_OF<DIM>>(means, logarithms, o, lse,                       \
+                                                        static_cast<int>(seq), static_cast<int>(heads),  \
+                                                        division);                                       \
     }

@@ -23,6 +23,10 @@ BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
 BARRIER_BYTES = 8 * (2 + 4 * STAGES)
 
+# What the chunks of divided tiles cost beside their steps, in steps.
+CHUNK_STEPS = 6
+ROWS_COMBINED = 8  # by a block
+
 # Causal tiles are sorted over groups of heads.
 GROUP_BYTES = 32 << 20  # of keys and values at most: L2, 50 MB on Hopper, holds what tiles read again
 GROUPS_TRIED = 64
@@ -57,32 +61,55 @@ def attend(
         return o, lse
     queries = CONSUMERS[dim] * 64
     keys = (KEYS if window is None else KEYS_OF_WINDOW)[dim]
-    maps = (
+    maps = [
         tensor_map(x.view(-1, seq, dim), (1, rows, BAND))
         for x, rows in zip(aligned(q, k, v), (queries, keys, keys), strict=True)
-    )
-    sorts = causal and window is None  # tiles of a window take equally long but for a head's first
+    ]
     count = program.multiprocessor_count
+    heads *= batch
+    tiles, steps = heads * -(-seq // queries), -(-seq // keys)
+    whole = tiles if causal else whole_tiles(tiles, steps, count)
+    sorts = causal and window is None  # tiles of a window take equally long but for a head's first
+    group = heads_of_group(heads, seq, dim, count, sharing or 1) if sorts else 1
+    threads = (CONSUMERS[dim] + 1) * WARPGROUP
     program.launch(
         f"attention_{dim}",
-        min(batch * heads * -(-seq // queries), count),
-        (CONSUMERS[dim] + 1) * WARPGROUP,
-        *maps,
-        o,
-        lse,
-        seq,
-        batch * heads,
-        heads_of_group(batch * heads, seq, dim, count, sharing or 1) if sorts else 1,
-        *(() if sharing is None else (sharing,)),
+        min(whole, count),
+        threads,
+        *(*maps, o, lse, seq, heads, group, whole if sharing is None else sharing),
         *(() if window is None else (min(window, seq),)),
         shared_bytes=shared_bytes(dim, keys),
     )
+    if whole < tiles:
+        divided = tiles - whole
+        chunks = min(count, divided * steps)
+        places = (chunks + divided) * queries
+        means = torch.empty(places * dim, dtype=torch.float32, device=q.device)
+        logarithms = torch.empty(places, dtype=torch.float32, device=q.device)
+        sizes = (seq, heads, whole, chunks)
+        program.launch(
+            f"divided_{dim}",
+            *(chunks, threads, *maps, means, logarithms, *sizes),
+            shared_bytes=shared_bytes(dim, keys),
+            overlaps=True,
+        )
+        blocks = -(-divided * queries // ROWS_COMBINED)
+        program.launch(
+            f"combine_{dim}", blocks, ROWS_COMBINED * 32, means, logarithms, o, lse, *sizes, overlaps=True
+        )
     return o, lse
 
 
 def shared_bytes(dim: int, keys: int) -> int:
     """Of a block: the queries, two stages of keys and of values, in whole bands, and the barriers."""
     return (CONSUMERS[dim] * 64 + 2 * STAGES * keys) * -(-dim // BAND) * BAND * 2 + BARRIER_BYTES
+
+
+def whole_tiles(tiles: int, steps: int, blocks: int) -> int:
+    """How many tiles no two blocks share: all but those of a last round that would leave most blocks idle."""
+    last = tiles % blocks
+    saved = steps - (last * steps / blocks + CHUNK_STEPS)
+    return tiles - last if last and saved > 0 else tiles
 
 
 @functools.lru_cache
