@@ -7,7 +7,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#include "shared/wgmma_attention.cuh"
+#include "shared/wgmma_attention_kernels.cuh"
 
 ATTENTION_KERNEL(64, true)
 ATTENTION_KERNEL(96, true)

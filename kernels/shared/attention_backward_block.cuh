@@ -12,12 +12,6 @@ constexpr int CONSUMERS = 2;
 constexpr int STAGES = 2;
 constexpr int ADDER = CONSUMERS * WARPGROUP / WARP + 1;  // the warp that has the parts of dq added
 
-// Keeps what follows from a value out of registers over the loop.
-__device__ __forceinline__ int made_anew(int value) {
-    asm volatile("" : "+r"(value));
-    return value;
-}
-
 // Shared memory, as the launcher counts it.
 template <int DIM>
 struct Block {

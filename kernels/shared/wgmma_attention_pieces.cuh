@@ -3,8 +3,18 @@
 #pragma once
 
 #include "shared/attention.cuh"
-#include "shared/hopper.cuh"
 #include "shared/overlap.cuh"
+#include "shared/wgmma_attention_products.cuh"
+
+// Steps `first` to `last` of keys that QUERIES of a head from `first_query` on see, or some of them.
+struct alignas(16) Piece {
+    int head;  // -1: there is none
+    int first_query;
+    int first;
+    int last;
+    int length;  // of the sequence
+    int place;   // what else its source has to say
+};
 
 struct TileOrigin {
     int head;
@@ -26,7 +36,7 @@ struct Tiles {
           remaining(heads % group) {}
 
     // This block's tile of a turn: dealt to and fro where some take longer.
-    __device__ __forceinline__ int of_turn(int turn) const {
+    static __device__ __forceinline__ int of_turn(int turn) {
         const int blocks = gridDim.x, block = blockIdx.x;
         return turn * blocks + (CAUSAL && turn % 2 == 1 ? blocks - 1 - block : block);
     }
@@ -62,51 +72,79 @@ struct Division {
     }
 };
 
-// Steps `first` to `last` of a tile. `number` is its place in memory where the tile is divided: the sum of the chunk's
-// number and the tile's, of which one or both are higher in the next piece.
-struct Piece {
-    TileOrigin origin;
-    int first;
-    int last;
-    int number;
+// Rows of a head as they lie where every head has as many: (head, row, element).
+struct HeadByHead {
+    static constexpr bool CLEARS = false;  // zeros come for rows beyond the head's end
+
+    template <int WIDTH, int ROWS>
+    static __device__ __forceinline__ void copy(
+        unsigned char* to, const CUtensorMap& map, const Piece&, int row, int head, Barrier* barrier
+    ) {
+        copy_rows<WIDTH, ROWS>(to, map, row, head, barrier);
+    }
 };
 
-// Whole tiles, or pieces of the divided ones.
-template <int QUERIES, int KEYS, bool CAUSAL, bool WINDOWED, bool DIVIDES>
-struct Pieces {
-    Tiles<QUERIES, KEYS, CAUSAL> tiles;
+// Whole tiles. A block's first one goes by its number; with a counter, 0 at the start, each further one is the next that
+// is left, else they are dealt in turns. A window, of so many keys, counts only where WINDOWED.
+template <int QUERIES, int KEYS, bool CAUSAL_, bool WINDOWED_>
+struct WholeTiles : HeadByHead {
+    static constexpr bool CAUSAL = CAUSAL_, WINDOWED = WINDOWED_, DIVIDES = false;
+    static constexpr int THREADS = 1;  // that take tiles
+
+    int seq;
+    int heads;
+    int group;
+    int whole;  // tiles, and all where causal
+    int* counter;
     int window;
-    Division division;
-    int turn = 0;
+    int tile;
+
+    __device__ __forceinline__ WholeTiles(int seq, int heads, int group, int whole, int* counter, int window = 0)
+        : seq(seq), heads(heads), group(group), whole(whole), counter(counter), window(window), tile(blockIdx.x) {}
+
+    __device__ __forceinline__ Piece take() {
+        // Made for each tile, because the copying thread has few registers. A constant group of 1 saves divisions; tiles
+        // of a window are all but equal.
+        const Tiles<QUERIES, KEYS, CAUSAL> tiles(made_anew(seq), heads, CAUSAL && !WINDOWED ? made_anew(group) : 1);
+        if (tile >= (CAUSAL ? tiles.count : whole)) return {-1};
+        const TileOrigin origin = tiles.origin(tile);
+        const int first = WINDOWED ? tiles.first_step(origin.first_query, window) : 0;
+        return {origin.head, origin.first_query, first, tiles.last_step(origin.first_query), tiles.seq, 0};
+    }
+    // Before a piece's last copies, so that the counter has answered when they are under way.
+    __device__ __forceinline__ void go_on(int turn) {
+        tile = counter ? gridDim.x + atomicAdd(counter, 1) : Tiles<QUERIES, KEYS, CAUSAL>::of_turn(turn + 1);
+    }
+};
+
+// A chunk of the divided ones, not causal. A piece's place in memory is the sum of the chunk's number and the tile's, of
+// which one or both are higher in the next piece.
+template <int QUERIES, int KEYS>
+struct DividedTiles : HeadByHead {
+    static constexpr bool CAUSAL = false, WINDOWED = false, DIVIDES = true;
+    static constexpr int THREADS = 1;
+
+    Tiles<QUERIES, KEYS, false> tiles;
+    int whole;
     int step = 0;  // of the next piece, over all divided tiles
     int end = 0;
 
-    // A constant group of 1 saves divisions; tiles of a window are all but equal.
-    __device__ __forceinline__ Pieces(int seq, int heads, int group, int window, const Division& division)
-        : tiles(seq, heads, CAUSAL && !WINDOWED ? group : 1), window(window), division(division) {
-        if (!DIVIDES || division.chunks <= static_cast<int>(blockIdx.x)) return;
-        const int steps = (tiles.count - division.whole) * (tiles.last_step(0) + 1);
+    __device__ __forceinline__ DividedTiles(int seq, int heads, const Division& division)
+        : tiles(seq, heads, 1), whole(division.whole) {
+        if (division.chunks <= static_cast<int>(blockIdx.x)) return;
+        const int steps = (tiles.count - whole) * (tiles.last_step(0) + 1);
         step = division.first_step(blockIdx.x, steps);
         end = division.first_step(blockIdx.x + 1, steps);
     }
-    __device__ __forceinline__ bool take(Piece& piece) {
-        const int tile = tiles.of_turn(turn++);
-        if (!DIVIDES) {
-            if (tile >= (CAUSAL ? tiles.count : division.whole)) return false;
-            piece.origin = tiles.origin(tile);
-            piece.first = WINDOWED ? tiles.first_step(piece.origin.first_query, window) : 0;
-            piece.last = tiles.last_step(piece.origin.first_query);
-            return true;
-        }
-        if (step >= end) return false;
-        const int of_tile = tiles.last_step(0) + 1, divided = step / of_tile;
-        piece.origin = tiles.origin(division.whole + divided);
-        piece.first = step - divided * of_tile;
-        piece.last = min(piece.first + end - step, of_tile) - 1;
-        piece.number = blockIdx.x + divided;
-        step += piece.last + 1 - piece.first;
-        return true;
+    __device__ __forceinline__ Piece take() {
+        if (step >= end) return {-1};
+        const int of_tile = tiles.last_step(0) + 1, divided = step / of_tile, first = step - divided * of_tile;
+        const int last = min(first + end - step, of_tile) - 1;
+        const TileOrigin origin = tiles.origin(whole + divided);
+        step += last + 1 - first;
+        return {origin.head, origin.first_query, first, last, tiles.seq, static_cast<int>(blockIdx.x) + divided};
     }
+    __device__ __forceinline__ void go_on(int) {}
 };
 
 // A warp puts together a row of a divided tile.

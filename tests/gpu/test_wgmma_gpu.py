@@ -145,12 +145,16 @@ def test_counts_beyond_32_bits() -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
+@pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("dim", MORE_DIMS)
 @pytest.mark.parametrize("group", [1, 4, 32, 76, 133])
-def test_every_order_of_causal_tiles_is_right(group: int, dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_order_of_causal_tiles_is_right(
+    group: int, dim: int, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Several turns, the last one not full; heads beyond whole groups, none, and but one group."""
     kernel, module, program = built("attention_causal", Dtype.BFLOAT16)
     monkeypatch.setattr(wgmma_attention, "heads_of_group", lambda *_: group)
+    monkeypatch.setattr(wgmma_attention, "is_drawn", lambda *_: drawn)
     inputs = random_inputs(
         kernel, {"batch": 7, "heads": 19, "seq": 513, "dim": dim}, Dtype.BFLOAT16, device="cuda"
     )

@@ -74,7 +74,7 @@ def test_tiles_of_attention_fit_hopper(dim: int) -> None:
         assert keys % 16 == 0
         assert wgmma_attention.shared_bytes(dim, keys) <= 227 * 1024
         threads = (wgmma_attention.CONSUMERS[dim] + 1) * 128
-        sums = dim // 2 + keys // 2 + keys // 4
+        sums = dim // 2 + keys // 2 + keys // 4 + (dim // 4 if dim == 128 else 0)  # and queries
         assert threads <= 512
         assert sums < {512: 160, 384: 240}[threads]
 
@@ -194,6 +194,20 @@ def test_divides_the_tiles_of_a_last_round_that_is_nearly_empty(
     module: ModuleType, tiles: int, steps: int, whole: int
 ) -> None:
     assert module.whole_tiles(tiles, steps, MULTIPROCESSORS) == whole
+
+
+@pytest.mark.parametrize(
+    ("tiles", "steps", "drawn"),
+    [
+        (4096, 64, True),  # 64 heads of 8192 at dim 128
+        (704, 16, True),  # of 2048 at dim 64
+        (264, 40, True),  # two tiles a block
+        (264, 39, False),
+        (128, 64, False),  # one
+    ],
+)
+def test_draws_causal_tiles_where_blocks_have_enough_to_do(tiles: int, steps: int, drawn: bool) -> None:
+    assert wgmma_attention.is_drawn(tiles, steps, MULTIPROCESSORS) == drawn
 
 
 @pytest.mark.parametrize(
