@@ -22,6 +22,11 @@
 #include "shared/attention_backward_divided.cuh"
 #include "shared/attention_backward_spare.cuh"
 
+// Parts of 16 elements of the values' rows that a warpgroup holds in registers: v do^T takes them from there rather than
+// from shared memory, which wgmma reads here faster than it can be read. As many as were fastest.
+template <int DIM, bool CAUSAL>
+constexpr int PARTS_HELD = DIM == 128 ? (CAUSAL ? 2 : 3) : (CAUSAL ? 1 : 0);
+
 // ---- The warpgroups that multiply ----------------------------------------------------------------
 
 __device__ __forceinline__ void meet_consumers() { asm volatile("bar.sync 8, 256;" ::: "memory"); }
@@ -73,6 +78,8 @@ __device__ __forceinline__ void multiply_tiles(
     float s[QUERIES / 2], dp[QUERIES / 2], part[COLUMNS / 2];
     float sum_k[DIM / 2], sum_v[DIM / 2];
     unsigned p[QUERIES / 4], ds[QUERIES / 4];
+    constexpr int HELD = PARTS_HELD<DIM, CAUSAL>, FIRST_HELD = DIM / 16 - HELD;
+    unsigned held[HELD > 0 ? HELD * 4 : 4];
 
     // The lower half of a tile's descriptor; the upper one is the same for all. A turn is never negative, but the
     // compiler does not know: sums of places made before the loop would take more registers than there are.
@@ -82,7 +89,8 @@ __device__ __forceinline__ void multiply_tiles(
     const auto tile_at = [](unsigned place) { return swizzled_tile(nullptr, ATOM, 0) >> 32 << 32 | place; };
 
     // sum (64 keys x queries) = own rows of keys or values times rows of a step, or += where numbers lie in it.
-    const auto start_rows = [&](float (&sum)[QUERIES / 2], int own_at, const unsigned char* tile, int turn) {
+    const auto start_rows = [&](float (&sum)[QUERIES / 2], bool of_values, const unsigned char* tile, int turn) {
+        const int own_at = of_values ? Block<DIM>::VALUES_AT : 0;
         const unsigned own = place(own_at + warpgroup * 64 * ROW, turn);
         const unsigned long long theirs = swizzled_tile(tile, ATOM, 0);
         begin_products();
@@ -91,7 +99,9 @@ __device__ __forceinline__ void multiply_tiles(
             const int band = i / 4 * ROW, offset = i % 4 * 32;
             const unsigned long long a = tile_at(own + (band * KEYS + offset >> 4));
             const unsigned long long b = theirs + (band * QUERIES + offset >> 4);
-            if (i == 0 && !ADDS) {
+            if (HELD > 0 && of_values && i >= FIRST_HELD) {
+                multiply_held(sum, held + (i - FIRST_HELD) * 4, b, true);
+            } else if (i == 0 && !ADDS) {
                 begin_multiply(sum, a, b);
             } else {
                 multiply(sum, a, b, true);
@@ -151,10 +161,10 @@ __device__ __forceinline__ void multiply_tiles(
         } else {
             wait_for(at.queries_full + stage, phase);
         }
-        start_rows(s, 0, at.queries(turn), turn);
-        if (is_first) wait_for(at.values_full, full);
+        start_rows(s, false, at.queries(turn), turn);
+        if (HELD == 0 && is_first) wait_for(at.values_full, full);
         wait_for(at.grads_full + stage, phase);
-        start_rows(dp, Block<DIM>::VALUES_AT, at.grads(turn), turn);
+        start_rows(dp, true, at.grads(turn), turn);
         wait_for_products<1>();
         pin(s);
         const bool cut = first_key + KEYS > seq || (step + 1) * QUERIES > seq;
@@ -223,6 +233,10 @@ __device__ __forceinline__ void multiply_tiles(
         if (ADDS) {
             wait_for(at.queries_full + turn % STAGES, turn / STAGES % 2);
             preset(s, turn, 0);
+        }
+        if constexpr (HELD > 0) {
+            wait_for(at.values_full, full);
+            hold_rows<KEYS, FIRST_HELD>(held, at.keys + Block<DIM>::VALUES_AT);
         }
         do {
             make_weights(turn, is_first, full);
