@@ -3,7 +3,7 @@
 // Formula: with p = exp(q k^T / sqrt(dim) - lse):
 //   ds = p (do v^T - rows of do o) / sqrt(dim); dq = ds k, dk = ds^T q, dv = p^T do.
 // Mapping: `prepare` and `finish` of shared/attention_backward_ends.cuh, between them `propagate` of
-//   shared/wgmma_attention_backward.cuh, a block a multiprocessor.
+//   shared/wgmma_attention_backward.cuh, a block a multiprocessor, which does most of what they do too.
 // Idea: see shared/wgmma_attention_backward.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -11,4 +11,4 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 def run(program: CudaProgram, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """dq, dk and dv from q, k, v, o, lse and do."""
-    return gradients(program, "attention_backward_causal/cuda_wgmma", *inputs)
+    return gradients(program, "attention_backward_causal/cuda_wgmma", *inputs, causal=True)

@@ -8,12 +8,12 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#include "shared/wgmma_attention.cuh"
+#include "shared/wgmma_attention_kernels.cuh"
 
-SHARING_ATTENTION_KERNEL(attention_64, 64, true)
-SHARING_ATTENTION_KERNEL(attention_96, 96, true)
-SHARING_ATTENTION_KERNEL(attention_128, 128, true)
-SHARING_ATTENTION_KERNEL(attention_192, 192, true)
-SHARING_ATTENTION_KERNEL(attention_256, 256, true)
+SHARING_ATTENTION_KERNEL(64)
+SHARING_ATTENTION_KERNEL(96)
+SHARING_ATTENTION_KERNEL(128)
+SHARING_ATTENTION_KERNEL(192)
+SHARING_ATTENTION_KERNEL(256)
 
 #endif

@@ -4,12 +4,12 @@ import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, require_like
-from roofscope.kernels.shared.wgmma_attention import BAND, BARRIER_BYTES, CONSUMERS, KEYS, STAGES, WARPGROUP
+from roofscope.kernels.shared.wgmma_attention import BAND, CONSUMERS, KEYS, WARPGROUP, shared_bytes
 
 DOMAIN = "(dim == 64 or dim == 128) and batch*(128*shortest + 128)*kv_heads*group < 2**31"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 KEY = "attention_varlen/cuda_wgmma"
-SORTED_BYTES, TOLD_BYTES = 16, 32
+SORTED_BYTES = 16
 SORTERS = 256  # threads of a block
 MOST_ROWS = 2**31
 
@@ -48,7 +48,7 @@ def run(program: CudaProgram, q: Tensor, k: Tensor, v: Tensor, bound: Tensor, of
     program.launch(
         *(f"attention_{dim}", min(most, program.multiprocessor_count), (CONSUMERS[dim] + 1) * WARPGROUP),
         *(*maps, o, sorted_sequences, counter, batch, heads, heads // k.shape[1]),
-        shared_bytes=(queries + 2 * STAGES * keys) * dim * 2 + BARRIER_BYTES + TOLD_BYTES,
+        shared_bytes=shared_bytes(dim, keys),
         overlaps=True,
     )
     return o

@@ -9,7 +9,7 @@ constexpr int GROUP_BYTES = 32 << 20;
 // QUERIES of a sequence from `first_query` on, of one head; the sequence's rows begin at `begin`.
 struct PackedTile {
     int begin;
-    int length;  // of the sequence, or 0: there is no tile
+    int length;  // of the sequence
     int first_query;
     int head;
 
@@ -19,8 +19,6 @@ struct PackedTile {
         return (min(first_query + QUERIES, length) - 1) / KEYS;
     }
 };
-
-__device__ __forceinline__ PackedTile told_tile(const int4& told) { return {told.x, told.y, told.z, told.w}; }
 
 // First row and length of a sequence, whatever its offsets are: no row beyond the tokens.
 __device__ __forceinline__ int2 rows_of(const int* __restrict__ offsets, int sequence, int tokens) {

@@ -1,7 +1,7 @@
-// A block of attention's gradients on Hopper (sm_90a): its shared memory, and those of its warps that do not multiply.
+// A block of attention's gradients on Hopper (sm_90a): its shared memory, what blocks tell each other, and the thread that
+// copies.
 //
-// A thread takes tiles of 128 keys from a counter, and has TMA copy them and the steps of queries. A warp has the parts
-// of dq added to their sums in memory. The threads that multiply would lose time to starting these adds.
+// It takes tiles of 128 keys from a counter, and has TMA copy them and the steps of queries.
 #pragma once
 
 #include "shared/attention_backward_ends.cuh"
@@ -11,11 +11,11 @@ constexpr int KEYS = 128;  // of a tile
 constexpr int CONSUMERS = 2;
 constexpr int STAGES = 2;
 constexpr int ADDER = CONSUMERS * WARPGROUP / WARP + 1;  // the warp that has the parts of dq added
-constexpr int PART_BYTES = PART * 4;
 
 // Shared memory, as the launcher counts it.
 template <int DIM>
 struct Block {
+    static constexpr int PART_BYTES = PART * 4;
     static constexpr int OWN = KEYS * DIM * 2;  // bytes of the keys, and of the values
     static constexpr int TILE = STEP<DIM> * DIM * 2;
     static constexpr int SCORES = STEP<DIM> * KEYS * 2;
@@ -28,7 +28,7 @@ struct Block {
     static constexpr int PARTS_AT = SCORES_AT + 2 * SCORES;
     static constexpr int NUMBERS_AT = PARTS_AT + CONSUMERS * PART_BYTES;
     static constexpr int BARRIERS_AT = NUMBERS_AT + STAGES * NUMBERS;
-    static_assert(BARRIERS_AT + 8 * (6 + 4 * STAGES) <= 232448);
+    static_assert(BARRIERS_AT + 8 * (9 + 4 * STAGES) <= 232448);
 
     unsigned char* keys;
     Barrier* keys_full;
@@ -39,16 +39,22 @@ struct Block {
     Barrier* queries_empty;
     Barrier* grads_full;
     Barrier* grads_empty;
-    volatile int* next_tile;  // its head, -1 after the last one; its number in the head; the phase of the one after it
+    // Its head, -1 after the last one; its number in the head; the phase of the one after it; the first of its steps; the
+    // step after the last one; where its sums are added to others, its number among the divided ones, else -1.
+    volatile int* next_tile;
+    volatile int* chunk;    // of the thread that copies: its steps that remain, the first of them
+    int* volatile* counts;  // of Progress
 
     __device__ __forceinline__ explicit Block(unsigned char* shared)
         : keys(shared), keys_full(reinterpret_cast<Barrier*>(shared + BARRIERS_AT)), keys_empty(keys_full + 1),
           values_full(keys_empty + 1), values_empty(values_full + 1), queries_full(values_empty + 1),
           queries_empty(queries_full + STAGES), grads_full(queries_empty + STAGES), grads_empty(grads_full + STAGES),
-          next_tile(reinterpret_cast<volatile int*>(grads_empty + STAGES)) {}
+          next_tile(reinterpret_cast<volatile int*>(grads_empty + STAGES)), chunk(next_tile + 6),
+          counts(reinterpret_cast<int* volatile*>(grads_empty + STAGES + 4)) {}
 
-    __device__ __forceinline__ void begin() const {
+    __device__ __forceinline__ void begin(int* in_memory) const {
         if (threadIdx.x == 0) {
+            *counts = in_memory;
             init_barrier(keys_full, 1);
             init_barrier(values_full, 1);
             init_barrier(keys_empty, CONSUMERS + 1);  // the adder too has read next_tile
@@ -77,12 +83,6 @@ struct Block {
     }
 };
 
-// Keeps what follows from a value out of registers over the loop.
-__device__ __forceinline__ int made_anew(int value) {
-    asm volatile("" : "+r"(value));
-    return value;
-}
-
 // ---- The thread that has TMA copy ----------------------------------------------------------------
 
 // Further bytes that a phase waits for, beside those of the arrival.
@@ -97,6 +97,45 @@ __device__ __forceinline__ void copy_run(void* to, const void* from, int bytes, 
                  "l"(from), "r"(bytes), "r"(shared_address(barrier))
                  : "memory");
 }
+
+// ---- What blocks tell each other -------------------------------------------------------------------
+
+// In global memory, zero before the kernel starts. The first heads are prepared by the kernel in front, the last ones
+// finished by the kernel behind; the others by warps that have nothing else to do, while tiles are multiplied.
+struct Progress {
+    int* volatile* counts;  // in shared memory: held by a register it would be stored and loaded again anyway
+    int heads;
+    int prepared;  // heads by the kernel in front
+    int finished;  // heads in this kernel
+    __device__ __forceinline__ int* tiles_taken() const { return *counts; }
+    __device__ __forceinline__ int* steps_taken() const { return *counts + made_anew(1); }  // to be prepared
+    __device__ __forceinline__ int* sums_taken() const { return *counts + made_anew(2); }   // steps to be finished
+    __device__ __forceinline__ int* steps_ready(int head) const { return *counts + made_anew(3) + head; }
+    __device__ __forceinline__ int* tiles_done(int head) const { return *counts + made_anew(3) + heads + head; }
+    static __device__ __forceinline__ int size(int heads) { return 3 + 2 * heads; }
+};
+
+// What one side has written by stores or by the copy engine, the other may read by either.
+__device__ __forceinline__ void publish_everywhere() { asm volatile("fence.proxy.async;" ::: "memory"); }
+__device__ __forceinline__ void count_up(int* count) {
+    asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(count) : "memory");
+}
+__device__ __forceinline__ void wait_until(const int* count, int wanted) {
+    int found;
+    while (true) {
+        asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(found) : "l"(count) : "memory");
+        if (found >= wanted) break;
+        __nanosleep(200);
+    }
+    publish_everywhere();
+}
+
+// The last tiles, from number `whole` on, would occupy few blocks: their steps, one tile's after the other's, are divided
+// into as many chunks as there are blocks.
+struct Division {
+    int whole;
+    int chunks;
+};
 
 struct TileOrigin {
     int head;
@@ -124,20 +163,50 @@ __device__ __forceinline__ TileOrigin origin(unsigned tile, unsigned heads, unsi
 template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void copy_tiles(
     const Block<DIM>& at, const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, const CUtensorMap& grad,
-    const float* __restrict__ numbers, int* __restrict__ taken, int blocks, int steps, int heads, int group
+    const float* __restrict__ numbers, const Progress& progress, const Division& division, int blocks, int steps,
+    int group
 ) {
     using At = Block<DIM>;
     int turn = 0;
     unsigned empty = 1;  // phase
-    for (int tile = blockIdx.x; tile < heads * blocks; tile = gridDim.x + atomicAdd(taken, 1), empty ^= 1) {
-        const auto [head, block] = origin<CAUSAL>(tile, made_anew(heads), made_anew(blocks), made_anew(group));
-        const int first = CAUSAL ? block * KEYS / STEP<DIM> : 0;
+    at.chunk[0] = 0;
+    while (true) {
+        int tile = 0, first = 0, end = steps, divided = -1, rest = CAUSAL ? 0 : at.chunk[0];
+        if (rest == 0) {
+            // From the first one on: a block that does not run yet holds back no tile for which others wait.
+            tile = atomicAdd(progress.tiles_taken(), 1);
+            if (CAUSAL || tile < division.whole) {
+                if (tile >= progress.heads * blocks) break;
+            } else {
+                const int number = tile - division.whole;
+                if (number >= division.chunks) break;
+                const long long all = static_cast<long long>(progress.heads * blocks - division.whole) * steps;
+                at.chunk[1] = static_cast<int>(all * number / division.chunks);
+                at.chunk[0] = rest = static_cast<int>(all * (number + 1) / division.chunks) - at.chunk[1];
+                if (rest == 0) continue;
+            }
+        }
+        if (!CAUSAL && rest > 0) {
+            const int from = at.chunk[1];
+            divided = from / steps;
+            first = from % steps;
+            end = min(steps, first + rest);
+            tile = division.whole + divided;
+            at.chunk[0] = rest - (end - first);
+            at.chunk[1] = from + end - first;
+        }
+        const auto [head, block] = origin<CAUSAL>(tile, made_anew(progress.heads), made_anew(blocks), made_anew(group));
+        if (CAUSAL) first = block * KEYS / STEP<DIM>;
+        if (head >= progress.prepared) wait_until(progress.steps_ready(head), steps);
         wait_for(at.keys_empty, empty);
         at.next_tile[0] = head;
         at.next_tile[1] = block;
         at.next_tile[2] = empty;
+        at.next_tile[3] = first;
+        at.next_tile[4] = end;
+        at.next_tile[5] = divided;
         copy_rows<DIM, KEYS>(at.keys, k, block * KEYS, head, at.keys_full);
-        for (int step = first; step < steps; ++step, ++turn) {
+        for (int step = first; step < at.next_tile[4]; ++step, ++turn) {
             const int stage = turn % STAGES, row = step * STEP<DIM>;
             const unsigned phase = turn / STAGES % 2;
             wait_for(at.queries_empty + stage, phase ^ 1);
@@ -145,56 +214,16 @@ __device__ __forceinline__ void copy_tiles(
             const float* const from = numbers + (static_cast<long long>(head) * steps + step) * 2 * STEP<DIM>;
             copy_run(at.numbers(turn), from, At::NUMBERS, at.queries_full + stage);
             copy_rows<DIM, STEP<DIM>>(at.queries(turn), q, row, head, at.queries_full + stage);
-            if (step == first) {
+            if (step == at.next_tile[3]) {
                 wait_for(at.values_empty, empty);
-                copy_rows<DIM, KEYS>(at.keys + At::VALUES_AT, v, block * KEYS, head, at.values_full);
+                copy_rows<DIM, KEYS>(at.keys + At::VALUES_AT, v, at.next_tile[1] * KEYS, head, at.values_full);
             }
             wait_for(at.grads_empty + stage, phase ^ 1);
             copy_rows<DIM, STEP<DIM>>(at.grads(turn), grad, row, head, at.grads_full + stage);
         }
+        empty ^= 1;
     }
     wait_for(at.keys_empty, empty);
     at.next_tile[0] = -1;
     arrive(at.keys_full);
-}
-
-// ---- The warp that has parts of dq added ---------------------------------------------------------
-
-// Barriers of a warpgroup and this warp, of which one waits for the other, and the other goes on.
-__device__ __forceinline__ int part_full(int warpgroup) { return 3 + warpgroup; }
-__device__ __forceinline__ int part_empty(int warpgroup) { return 5 + warpgroup; }
-__device__ __forceinline__ void wait_at(int barrier) { asm volatile("bar.sync %0, 160;" ::"r"(barrier) : "memory"); }
-__device__ __forceinline__ void tell(int barrier) { asm volatile("bar.arrive %0, 160;" ::"r"(barrier) : "memory"); }
-
-__device__ __forceinline__ void add_run(float* to, const void* from, int bytes) {
-    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;\n"
-                 "cp.async.bulk.commit_group;" ::"l"(to), "r"(shared_address(from)), "r"(bytes)
-                 : "memory");
-}
-
-template <int DIM, bool CAUSAL>
-__device__ __forceinline__ void add_parts(const Block<DIM>& at, float* __restrict__ sums, int steps) {
-    const bool first_lane = threadIdx.x % WARP == 0;
-    for (int part = 0; part < CONSUMERS; ++part) tell(part_empty(part));
-    for (unsigned full = 0;; full ^= 1) {
-        wait_for(at.keys_full, full);
-        const int head = at.next_tile[0], block = at.next_tile[1];
-        __syncwarp();
-        if (head < 0) return;
-        if (first_lane) arrive(at.keys_empty);
-        for (int step = CAUSAL ? block * KEYS / STEP<DIM> : 0; step < steps; ++step) {
-            float* const to = sums + (static_cast<long long>(head) * steps + step) * CONSUMERS * PART;
-#pragma unroll
-            for (int part = 0; part < CONSUMERS; ++part) {
-                wait_at(part_full(part));
-                if (first_lane) add_run(to + part * PART, at.part(part), PART_BYTES);
-            }
-            if (first_lane) wait_for_reads<1>();
-            __syncwarp();
-            tell(part_empty(0));
-            if (first_lane) wait_for_reads<0>();
-            __syncwarp();
-            tell(part_empty(1));
-        }
-    }
 }

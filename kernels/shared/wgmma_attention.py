@@ -1,10 +1,11 @@
 """Launches ``wgmma_attention.cuh`` for its kernels, and chooses the order of causal tiles."""
 
 import functools
+from collections.abc import Sequence
 
 import torch
 
-from roofscope import CudaProgram, needs_hopper, tensor_map
+from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared.heads import (
     MORE_DIMS,
     aligned,
@@ -16,14 +17,20 @@ from roofscope.kernels.shared.heads import (
 
 # As in wgmma_attention.cuh.
 CONSUMERS = {64: 3, 96: 3, 128: 2, 192: 2, 256: 2}  # warpgroups that multiply, 64 queries each, by dim
-KEYS = {64: 128, 96: 112, 128: 128, 192: 112, 256: 80}  # of a step, by dim
-KEYS_OF_WINDOW = {64: 96, 96: 96, 128: 128, 192: 96, 256: 64}
-STAGES = 2
+KEYS = {64: 128, 96: 96, 128: 128, 192: 96, 256: 80}  # of a step, by dim
+KEYS_OF_WINDOW = KEYS | {256: 64}
+STAGES = {64: 3, 96: 3, 128: 3, 192: 2, 256: 2}  # of keys and of values, by dim
 BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
-BARRIER_BYTES = 8 * (2 + 4 * STAGES)
+TOLD_BYTES = 2 * 32  # the piece that is taken, and the next
 
-# Causal tiles are sorted over groups of heads.
+# What the chunks of divided tiles cost beside their steps, in steps.
+CHUNK_STEPS = 6
+ROWS_COMBINED = 8  # by a block
+
+# Causal tiles are sorted over groups of heads, and drawn from a counter from so many steps a block on: below,
+# setting it to zero takes longer than what it saves.
+STEPS_TO_DRAW = 40
 GROUP_BYTES = 32 << 20  # of keys and values at most: L2, 50 MB on Hopper, holds what tiles read again
 GROUPS_TRIED = 64
 STEP_TIME, TURN_TIME = 10, 2  # a tile takes the first for each of its steps, and the second besides
@@ -57,32 +64,81 @@ def attend(
         return o, lse
     queries = CONSUMERS[dim] * 64
     keys = (KEYS if window is None else KEYS_OF_WINDOW)[dim]
-    maps = (
+    maps = [
         tensor_map(x.view(-1, seq, dim), (1, rows, BAND))
         for x, rows in zip(aligned(q, k, v), (queries, keys, keys), strict=True)
-    )
-    sorts = causal and window is None  # tiles of a window take equally long but for a head's first
+    ]
     count = program.multiprocessor_count
+    heads *= batch
+    tiles, steps = heads * -(-seq // queries), -(-seq // keys)
+    whole = tiles if causal else whole_tiles(tiles, steps, count)
+    sorts = causal and window is None  # tiles of a window take equally long but for a head's first
+    group = heads_of_group(heads, seq, dim, count, sharing or 1) if sorts else 1
+    threads = (CONSUMERS[dim] + 1) * WARPGROUP
+    drawn = sorts and is_drawn(tiles, steps, count)
+    counter = torch.zeros(1, dtype=torch.int32, device=q.device) if drawn else 0
     program.launch(
         f"attention_{dim}",
-        min(batch * heads * -(-seq // queries), count),
-        (CONSUMERS[dim] + 1) * WARPGROUP,
-        *maps,
-        o,
-        lse,
-        seq,
-        batch * heads,
-        heads_of_group(batch * heads, seq, dim, count, sharing or 1) if sorts else 1,
-        *(() if sharing is None else (sharing,)),
+        min(whole, count),
+        threads,
+        *(*maps, o, lse, seq, heads, group, counter, whole if sharing is None else sharing),
         *(() if window is None else (min(window, seq),)),
         shared_bytes=shared_bytes(dim, keys),
     )
+    if whole < tiles:
+        attend_divided(program, maps, o, lse, (seq, heads, whole), tiles - whole)
     return o, lse
 
 
+def attend_divided(
+    program: CudaProgram,
+    maps: Sequence[Argument],
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    sizes: tuple[int, int, int],
+    divided: int,
+) -> None:
+    """The last ``divided`` tiles, not causal, by all blocks; ``sizes``: seq, heads, how many are whole."""
+    dim, keys = o.shape[-1], KEYS[o.shape[-1]]
+    queries = CONSUMERS[dim] * 64
+    chunks = min(program.multiprocessor_count, divided * -(-sizes[0] // keys))
+    places = (chunks + divided) * queries
+    means = torch.empty(places * dim, dtype=torch.float32, device=o.device)
+    logarithms = torch.empty(places, dtype=torch.float32, device=o.device)
+    program.launch(
+        f"divided_{dim}",
+        chunks,
+        (CONSUMERS[dim] + 1) * WARPGROUP,
+        *(*maps, means, logarithms, *sizes, chunks),
+        shared_bytes=shared_bytes(dim, keys),
+        overlaps=True,
+    )
+    program.launch(
+        f"combine_{dim}",
+        -(-divided * queries // ROWS_COMBINED),
+        ROWS_COMBINED * 32,
+        *(means, logarithms, o, lse, *sizes, chunks),
+        overlaps=True,
+    )
+
+
 def shared_bytes(dim: int, keys: int) -> int:
-    """Of a block: the queries, two stages of keys and of values, in whole bands, and the barriers."""
-    return (CONSUMERS[dim] * 64 + 2 * STAGES * keys) * -(-dim // BAND) * BAND * 2 + BARRIER_BYTES
+    """Of a block: queries, stages of keys and of values, in whole bands, barriers, which pieces it takes."""
+    stages = STAGES[dim]
+    rows = CONSUMERS[dim] * 64 + 2 * stages * keys
+    return rows * -(-dim // BAND) * BAND * 2 + 8 * (2 + 4 * stages) + TOLD_BYTES
+
+
+def is_drawn(tiles: int, steps: int, blocks: int) -> bool:
+    """Whether blocks draw causal tiles, the longest of ``steps`` steps, rather than are dealt them."""
+    return tiles * steps >= 2 * STEPS_TO_DRAW * blocks
+
+
+def whole_tiles(tiles: int, steps: int, blocks: int) -> int:
+    """How many tiles no two blocks share: all but those of a last round that would leave most blocks idle."""
+    last = tiles % blocks
+    saved = steps - (last * steps / blocks + CHUNK_STEPS)
+    return tiles - last if last and saved > 0 else tiles
 
 
 @functools.lru_cache

@@ -10,14 +10,22 @@
 //   Tiles of a head share its dq. Each step is added to float32 sums in memory, by the copy engine, from where a last
 //   kernel makes dq. So dq may differ in its last bits from call to call; triton_flash and cuda_mma, which make p and
 //   ds twice, give the same every time.
-//   A block a multiprocessor takes tile by tile; shared/attention_backward_block.cuh has what its third warpgroup does.
+//   A block a multiprocessor takes tile by tile; shared/attention_backward_block.cuh and _spare.cuh have what its third
+//   warpgroup does, _divided.cuh the tiles of a last round that would leave most blocks idle.
 //   Descriptors of tiles are the same for a whole warp, and the compiler must see it: taken from registers they cost
-//   time. 80 queries a step at dim 128 where not causal, as FlashAttention-3 has them, are no faster; dk before the part
-//   of dq, or the next k q^T before that part is handed over, is slower at dim 128.
+//   time. One body for all steps of a tile is faster at dim 64 than the last step after the loop. Not faster: 80
+//   queries a step at dim 128 where not causal, as FlashAttention-3 has them; dk before the part of dq, the next k q^T
+//   before that part is handed over, dv before ds, and parts of dq added by the threads that have them.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608, and its code for gradients.
 #pragma once
 
-#include "shared/attention_backward_block.cuh"
+#include "shared/attention_backward_divided.cuh"
+#include "shared/attention_backward_spare.cuh"
+
+// Parts of 16 elements of the values' rows that a warpgroup holds in registers: v do^T takes them from there rather than
+// from shared memory, which wgmma reads here faster than it can be read. As many as were fastest.
+template <int DIM, bool CAUSAL>
+constexpr int PARTS_HELD = DIM == 128 ? (CAUSAL ? 2 : 3) : (CAUSAL ? 1 : 0);
 
 // ---- The warpgroups that multiply ----------------------------------------------------------------
 
@@ -30,12 +38,33 @@ __device__ __forceinline__ void store_transposed(void* to, const unsigned* from)
                  : "memory");
 }
 
+// `use` of each place in this thread's sums of a step and the number of its query.
+template <int DIM, class Use>
+__device__ __forceinline__ void with_numbers(const unsigned char* numbers, Use use) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int j = 0; j < STEP<DIM> / 8; j += 2) {
+        const float* const from = reinterpret_cast<const float*>(numbers) + j * 8;
+        float four[4];  // of the columns of j and the next
+        if (READS_FOUR<DIM>) {
+            *reinterpret_cast<float4*>(four) = reinterpret_cast<const float4*>(from)[lane % 4];
+        } else {
+            *reinterpret_cast<float2*>(four) = reinterpret_cast<const float2*>(from)[lane % 4];
+            *reinterpret_cast<float2*>(four + 2) = reinterpret_cast<const float2*>(from)[lane % 4 + 4];
+        }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) use(j * 4 + i, four[i / 4 * 2 + i % 2]);
+    }
+}
+
 template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void multiply_tiles(
-    const Block<DIM>& at, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, int warpgroup, int seq
+    const Block<DIM>& at, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, float4* __restrict__ divided_sums,
+    int warpgroup, int seq
 ) {
     constexpr int QUERIES = STEP<DIM>;
     constexpr float SCALE = LOG2_E * ROOT<DIM>;
+    constexpr bool ADDS = ADDS_TO_NUMBERS<DIM, CAUSAL>;
     const int lane = threadIdx.x % WARP;
     const int thread = threadIdx.x % WARPGROUP;
     int first_key = 0;    // of the tile
@@ -49,6 +78,8 @@ __device__ __forceinline__ void multiply_tiles(
     float s[QUERIES / 2], dp[QUERIES / 2], part[COLUMNS / 2];
     float sum_k[DIM / 2], sum_v[DIM / 2];
     unsigned p[QUERIES / 4], ds[QUERIES / 4];
+    constexpr int HELD = PARTS_HELD<DIM, CAUSAL>, FIRST_HELD = DIM / 16 - HELD;
+    unsigned held[HELD > 0 ? HELD * 4 : 4];
 
     // The lower half of a tile's descriptor; the upper one is the same for all. A turn is never negative, but the
     // compiler does not know: sums of places made before the loop would take more registers than there are.
@@ -57,8 +88,9 @@ __device__ __forceinline__ void multiply_tiles(
     };
     const auto tile_at = [](unsigned place) { return swizzled_tile(nullptr, ATOM, 0) >> 32 << 32 | place; };
 
-    // sum (64 keys x queries) = own rows of keys or values times rows of a step
-    const auto start_rows = [&](float (&sum)[QUERIES / 2], int own_at, const unsigned char* tile, int turn) {
+    // sum (64 keys x queries) = own rows of keys or values times rows of a step, or += where numbers lie in it.
+    const auto start_rows = [&](float (&sum)[QUERIES / 2], bool of_values, const unsigned char* tile, int turn) {
+        const int own_at = of_values ? Block<DIM>::VALUES_AT : 0;
         const unsigned own = place(own_at + warpgroup * 64 * ROW, turn);
         const unsigned long long theirs = swizzled_tile(tile, ATOM, 0);
         begin_products();
@@ -67,7 +99,9 @@ __device__ __forceinline__ void multiply_tiles(
             const int band = i / 4 * ROW, offset = i % 4 * 32;
             const unsigned long long a = tile_at(own + (band * KEYS + offset >> 4));
             const unsigned long long b = theirs + (band * QUERIES + offset >> 4);
-            if (i == 0) {
+            if (HELD > 0 && of_values && i >= FIRST_HELD) {
+                multiply_held(sum, held + (i - FIRST_HELD) * 4, b, true);
+            } else if (i == 0 && !ADDS) {
                 begin_multiply(sum, a, b);
             } else {
                 multiply(sum, a, b, true);
@@ -102,8 +136,10 @@ __device__ __forceinline__ void multiply_tiles(
     const auto release = [&](Barrier* empty) {
         if (thread == 0) arrive(empty);
     };
-    // The logarithms, and QUERIES / 2 further the rows of do o, of this thread's columns.
-    const auto numbers = [&](int turn) { return reinterpret_cast<const float2*>(at.numbers(turn)) + lane % 4; };
+    const auto preset = [&](float (&sum)[QUERIES / 2], int turn, int first) {
+        with_numbers<DIM>(at.numbers(turn) + first * 4, [&](int i, float number) { sum[i] = number; });
+        pin(sum);
+    };
 
     const auto mask = [&](int step) {
         // Of this thread's first key and query, so that each score takes comparisons with constants.
@@ -116,26 +152,28 @@ __device__ __forceinline__ void multiply_tiles(
             s[i] = visible ? s[i] : NEGATIVE_INFINITY;
         }
     };
-    // p in s, and dp before the rows of do o come off.
+    // p in s, and dp, from which rows of do o come off later unless they are in it.
     const auto make_weights = [&](int turn, bool is_first, unsigned full) {
         const int stage = turn % STAGES, step = turn + step_offset;
         const unsigned phase = turn / STAGES % 2;
-        wait_for(at.queries_full + stage, phase);
-        start_rows(s, 0, at.queries(turn), turn);
-        if (is_first) wait_for(at.values_full, full);
+        if (ADDS) {
+            preset(dp, turn, QUERIES);
+        } else {
+            wait_for(at.queries_full + stage, phase);
+        }
+        start_rows(s, false, at.queries(turn), turn);
+        if (HELD == 0 && is_first) wait_for(at.values_full, full);
         wait_for(at.grads_full + stage, phase);
-        start_rows(dp, Block<DIM>::VALUES_AT, at.grads(turn), turn);
+        start_rows(dp, true, at.grads(turn), turn);
         wait_for_products<1>();
         pin(s);
         const bool cut = first_key + KEYS > seq || (step + 1) * QUERIES > seq;
         if (cut || (CAUSAL && step * QUERIES + 1 < first_key + KEYS)) mask(step);
+        if constexpr (ADDS) {
 #pragma unroll
-        for (int j = 0; j < QUERIES / 8; ++j) {
-            const float2 lse = numbers(turn)[j * 4];
-            s[j * 4] = fast_exp2(s[j * 4] * SCALE - lse.x);
-            s[j * 4 + 1] = fast_exp2(s[j * 4 + 1] * SCALE - lse.y);
-            s[j * 4 + 2] = fast_exp2(s[j * 4 + 2] * SCALE - lse.x);
-            s[j * 4 + 3] = fast_exp2(s[j * 4 + 3] * SCALE - lse.y);
+            for (int i = 0; i < QUERIES / 2; ++i) s[i] = fast_exp2(s[i] * SCALE);
+        } else {
+            with_numbers<DIM>(at.numbers(turn), [&](int i, float number) { s[i] = fast_exp2(s[i] * SCALE + number); });
         }
         wait_for_products<0>();
         pin(dp);
@@ -143,13 +181,13 @@ __device__ __forceinline__ void multiply_tiles(
     // Starts three products: dv, the part of dq, dk.
     const auto start_gradients = [&](int turn) {
         to_operand(s, p);
+        if constexpr (ADDS) {
 #pragma unroll
-        for (int j = 0; j < QUERIES / 8; ++j) {
-            const float2 delta = numbers(turn)[QUERIES / 2 + j * 4];
-            dp[j * 4] = s[j * 4] * (dp[j * 4] - delta.x);
-            dp[j * 4 + 1] = s[j * 4 + 1] * (dp[j * 4 + 1] - delta.y);
-            dp[j * 4 + 2] = s[j * 4 + 2] * (dp[j * 4 + 2] - delta.x);
-            dp[j * 4 + 3] = s[j * 4 + 3] * (dp[j * 4 + 3] - delta.y);
+            for (int i = 0; i < QUERIES / 2; ++i) dp[i] *= s[i];
+        } else {
+            with_numbers<DIM>(at.numbers(turn) + QUERIES * 4, [&](int i, float number) {
+                dp[i] = s[i] * (dp[i] + number);
+            });
         }
         to_operand(dp, ds);
         // Rows are queries, in two bands of 64 keys. The other of two tiles may still be read.
@@ -185,37 +223,54 @@ __device__ __forceinline__ void multiply_tiles(
         const int head = __shfl_sync(WHOLE_WARP, at.next_tile[0], 0);
         if (head < 0) return;
         first_key = __shfl_sync(WHOLE_WARP, at.next_tile[1], 0) * KEYS;
-        step_offset = (CAUSAL ? first_key / QUERIES : 0) - turn;
+        step_offset = __shfl_sync(WHOLE_WARP, at.next_tile[3], 0) - turn;
+        const int end = __shfl_sync(WHOLE_WARP, at.next_tile[4], 0);
 #pragma unroll
         for (int i = 0; i < DIM / 2; ++i) sum_k[i] = sum_v[i] = 0.0f;
         pin(sum_k);  // zero before a product starts
         pin(sum_v);
-        make_weights(turn, true, full);
-        for (; (turn + step_offset + 1) * QUERIES < seq; ++turn) {
+        bool is_first = true, is_last;
+        if (ADDS) {
+            wait_for(at.queries_full + turn % STAGES, turn / STAGES % 2);
+            preset(s, turn, 0);
+        }
+        if constexpr (HELD > 0) {
+            wait_for(at.values_full, full);
+            hold_rows<KEYS, FIRST_HELD>(held, at.keys + Block<DIM>::VALUES_AT);
+        }
+        do {
+            make_weights(turn, is_first, full);
+            is_first = false;
+            is_last = turn + step_offset + 1 == end;
+            if (is_last) release(at.values_empty);
             start_gradients(turn);
             wait_for_products<2>();
             release(at.grads_empty + turn % STAGES);
             wait_for_products<1>();
             pin(part);
             hand_over_part();
+            if (ADDS) {
+                if (!is_last) wait_for(at.queries_full + (turn + 1) % STAGES, (turn + 1) / STAGES % 2);
+                // While dk's product runs; after the last step nobody reads it, but without a branch it must be there.
+                preset(s, is_last ? turn : turn + 1, 0);
+            }
             wait_for_products<0>();
             release(at.queries_empty + turn % STAGES);
-            make_weights(turn + 1, false, full);
-        }
-        release(at.values_empty);
-        start_gradients(turn);
-        wait_for_products<0>();
-        pin(part);
-        release(at.queries_empty + turn % STAGES);
-        release(at.grads_empty + turn % STAGES);
+            ++turn;
+        } while (!is_last);
         const long long first_row = at.next_tile[0] * static_cast<long long>(seq);
         full = at.next_tile[2];
-        hand_over_part();
+        const int divided = CAUSAL ? -1 : __shfl_sync(WHOLE_WARP, at.next_tile[5], 0);
         meet_warpgroup(warpgroup);  // all have read next_tile
         release(at.keys_empty);
-        ++turn;
         pin(sum_k);
         pin(sum_v);
+        if (!CAUSAL && divided >= 0) {
+            float4* const to = divided_sums + (divided * CONSUMERS + warpgroup) * 2 * (DIM / 8 * WARPGROUP) + thread;
+            add_to(to, sum_k);
+            add_to(to + DIM / 8 * WARPGROUP, sum_v);
+            continue;
+        }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int own = own_key() + half * 8;
@@ -228,45 +283,68 @@ __device__ __forceinline__ void multiply_tiles(
 template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void propagate(
     const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, const CUtensorMap& grad,
-    const float* __restrict__ numbers, float* __restrict__ sums, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv,
-    int* __restrict__ taken, int seq, int heads, int group
+    const SCALAR* __restrict__ o, const SCALAR* __restrict__ do_, const float* __restrict__ lse, float* numbers,
+    float* sums, SCALAR* __restrict__ dq, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, int* counts,
+    float4* __restrict__ divided_sums, const Division& division, int seq, int heads, int group, int prepared,
+    int finished
 ) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const Block<DIM> at(shared);
-    at.begin();
+    at.begin(counts);
+    const Progress progress{at.counts, heads, prepared, finished};
     const int blocks = (seq + KEYS - 1) / KEYS;
     const int steps = (seq + STEP<DIM> - 1) / STEP<DIM>;
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);  // for the compiler the same for a warp
     if (warpgroup < CONSUMERS) {
         take_registers<240>();
-        multiply_tiles<DIM, CAUSAL>(at, dk, dv, warpgroup, seq);
+        multiply_tiles<DIM, CAUSAL>(at, dk, dv, divided_sums, warpgroup, seq);
         return;
     }
     give_registers<24>();
     if (threadIdx.x / WARP == ADDER) {
-        add_parts<DIM, CAUSAL>(at, sums, steps);
+        add_parts<DIM>(at, sums, progress, steps);
+    } else if (threadIdx.x / WARP > ADDER) {
+        prepare_others<DIM, CAUSAL>(o, do_, lse, numbers, sums, progress, steps, seq);
+        finish_others<DIM>(sums, dq, progress, blocks, steps, seq);
     } else if (threadIdx.x % WARPGROUP == 0) {
-        copy_tiles<DIM, CAUSAL>(at, q, k, v, grad, numbers, taken, blocks, steps, heads, group);
+        copy_tiles<DIM, CAUSAL>(at, q, k, v, grad, numbers, progress, division, blocks, steps, group);
     }
 }
 
 #define BACKWARD_KERNELS(DIM, CAUSAL)                                                                                 \
     extern "C" __global__ void __launch_bounds__(PREPARING) prepare_##DIM(                                            \
         const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, const float* __restrict__ lse,                 \
-        float* __restrict__ numbers, float* __restrict__ sums, int* __restrict__ taken, long long seq,                \
-        long long heads) {                                                                                            \
-        if (blockIdx.x == 0 && threadIdx.x == 0) *taken = 0;                                                          \
-        prepare<DIM>(o, grad, lse, numbers, sums, static_cast<int>(seq), static_cast<int>(heads));                    \
+        float* __restrict__ numbers, float* __restrict__ sums, int* __restrict__ counts,                              \
+        float4* __restrict__ divided_sums, long long seq, long long heads, long long prepared, long long divided) {   \
+        if (blockIdx.x == 0) {                                                                                        \
+            for (int i = threadIdx.x; i < Progress::size(heads); i += PREPARING) counts[i] = 0;                       \
+        }                                                                                                             \
+        const int first = blockIdx.x * PREPARING + threadIdx.x;                                                       \
+        for (int i = first; i < divided * (KEYS * DIM / 2); i += gridDim.x * PREPARING) {                             \
+            divided_sums[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);                                                    \
+        }                                                                                                             \
+        prepare<DIM, CAUSAL>(o, grad, lse, numbers, sums, static_cast<int>(seq), static_cast<int>(prepared));                 \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) propagate_##DIM(                     \
         const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                                 \
         const __grid_constant__ CUtensorMap v, const __grid_constant__ CUtensorMap grad,                              \
-        const float* __restrict__ numbers, float* __restrict__ sums, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, \
-        int* __restrict__ taken, long long seq, long long heads, long long group) {                                   \
-        propagate<DIM, CAUSAL>(q, k, v, grad, numbers, sums, dk, dv, taken, static_cast<int>(seq),                    \
-                               static_cast<int>(heads), static_cast<int>(group));                                     \
+        const SCALAR* __restrict__ o, const SCALAR* __restrict__ do_, const float* __restrict__ lse, float* numbers,  \
+        float* sums, SCALAR* __restrict__ dq, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, int* counts,          \
+        float4* __restrict__ divided_sums, long long seq, long long heads, long long group, long long prepared,       \
+        long long finished, long long whole, long long chunks) {                                                      \
+        const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                                   \
+        propagate<DIM, CAUSAL>(q, k, v, grad, o, do_, lse, numbers, sums, dq, dk, dv, counts, divided_sums, division,  \
+                               static_cast<int>(seq), static_cast<int>(heads), static_cast<int>(group),               \
+                               static_cast<int>(prepared), static_cast<int>(finished));                               \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(WARPGROUP) finish_##DIM(                                             \
-        const float* __restrict__ sums, SCALAR* __restrict__ dq, long long seq) {                                     \
-        finish<DIM>(sums, dq, static_cast<int>(seq));                                                                 \
+        const float* __restrict__ sums, SCALAR* __restrict__ dq, const float4* __restrict__ divided_sums,             \
+        SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, long long seq, long long first_head, long long parts,       \
+        long long whole) {                                                                                            \
+        if (blockIdx.x < parts) {                                                                                     \
+            finish<DIM>(sums, dq, static_cast<int>(seq), static_cast<int>(first_head));                               \
+        } else {                                                                                                      \
+            finish_divided<DIM>(divided_sums, dk, dv, static_cast<int>(blockIdx.x - parts), static_cast<int>(whole),  \
+                                static_cast<int>(seq));                                                               \
+        }                                                                                                             \
     }

@@ -14,10 +14,14 @@ PREPARING = 256  # threads of a block that prepares
 PACK = 8  # elements that one of them takes
 BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
-BARRIER_BYTES = 8 * (6 + 4 * STAGES)  # with what says which tile is next
+BARRIER_BYTES = 8 * (9 + 4 * STAGES)  # with what says which tile is next
 
 # Of which causal tiles are sorted together: of 1, 2, 4 and 8 the fastest at 8192 keys on an H100.
 HEADS_OF_GROUP = 4
+# From so many queries a tile on, the warps that do not multiply have time to prepare and to finish all heads.
+QUERIES_FOR_ALL = 2560
+# What the chunks of a divided tile cost beside their steps, in steps.
+CHUNK_STEPS = 8
 
 
 def gradients(
@@ -29,6 +33,8 @@ def gradients(
     o: torch.Tensor,
     lse: torch.Tensor,
     do: torch.Tensor,
+    *,
+    causal: bool,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """dq, dk and dv; ``lse`` in float32 and base e. dq may differ in its last bits from call to call.
 
@@ -50,32 +56,64 @@ def gradients(
     rows = heads * steps * step  # of whole steps
     numbers = torch.empty(2 * rows, dtype=torch.float32, device=q.device)
     sums = torch.empty(rows * dim, dtype=torch.float32, device=q.device)
-    taken = torch.empty(1, dtype=torch.int32, device=q.device)
-    blocks = -(-rows * (dim // PACK) // PREPARING)
+    counts = torch.empty(3 + 2 * heads, dtype=torch.int32, device=q.device)
+    group = min(heads, HEADS_OF_GROUP) if causal else 1
+    of_head = -(-seq // KEYS)
+    tiles = heads * of_head
+    most = program.multiprocessor_count
+    whole = tiles if causal else whole_tiles(tiles, steps, most)
+    divided = tiles - whole
+    count = blocks_of(max(tiles, divided * steps), most)
+    within = min(heads_within(heads, of_head, count, group, seq // 2 if causal else seq), whole // of_head)
+    prepared = heads - within  # by the kernel in front
+    divided_sums = torch.empty(divided * 2 * KEYS * dim, dtype=torch.float32, device=q.device)
     lse = lse.contiguous()
-    program.launch(f"prepare_{dim}", blocks, PREPARING, o, do, lse, numbers, sums, taken, seq, heads)
+    program.launch(
+        f"prepare_{dim}",
+        -(-prepared * steps * step * (dim // PACK) // PREPARING),
+        PREPARING,
+        *(o, do, lse, numbers, sums, counts, divided_sums, seq, heads, prepared, divided),
+    )
     maps = (
         tensor_map(x.view(heads, seq, dim), (1, extent, BAND))
         for x, extent in ((q, step), (k, KEYS), (v, KEYS), (do, step))
     )
     program.launch(
         f"propagate_{dim}",
-        blocks_of(heads * -(-seq // KEYS), program.multiprocessor_count),
+        count,
         (CONSUMERS + 1) * WARPGROUP,
         *maps,
-        numbers,
-        sums,
-        dk,
-        dv,
-        taken,
-        seq,
-        heads,
-        min(heads, HEADS_OF_GROUP),
+        *(o, do, lse, numbers, sums, dq, dk, dv, counts, divided_sums),
+        *(seq, heads, group, prepared, within, whole, count if divided else 0),
         shared_bytes=shared_bytes(dim),
         overlaps=True,
     )
-    program.launch(f"finish_{dim}", heads * steps * CONSUMERS, WARPGROUP, sums, dq, seq, overlaps=True)
+    parts = (heads - within) * steps * CONSUMERS
+    program.launch(
+        f"finish_{dim}",
+        parts + divided * 2 * CONSUMERS,
+        WARPGROUP,
+        *(sums, dq, divided_sums, dk, dv, seq, within, parts, whole),
+        overlaps=True,
+    )
     return dq, dk, dv
+
+
+def whole_tiles(tiles: int, steps: int, blocks: int) -> int:
+    """How many tiles no two blocks share: all but those of a last round that would leave most blocks idle."""
+    last = tiles % blocks
+    saved = steps - (last * steps / blocks + CHUNK_STEPS)
+    return tiles - last if last and saved > 0 else tiles
+
+
+def heads_within(heads: int, tiles: int, blocks: int, group: int, visible: int) -> int:
+    """How many heads are prepared, and how many finished, by warps that have nothing else to do.
+
+    Not those whose tiles, so many a head, the blocks take first and last; and no more than these warps have
+    time for while a tile goes over ``visible`` queries.
+    """
+    at_once = max(group + heads % group, -(-blocks // tiles))
+    return max(0, min(heads - at_once, heads * visible // QUERIES_FOR_ALL))
 
 
 def blocks_of(tiles: int, multiprocessors: int) -> int:

@@ -9,6 +9,12 @@
 constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans, 64 elements
 constexpr int ATOM = 8 * ROW;  // the swizzle's period
 
+// Keeps what follows from a value out of registers over a loop.
+__device__ __forceinline__ int made_anew(int value) {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
 // Arrives at a barrier of this block; arrive_at() of a cluster would fence the whole GPU's memory.
 __device__ __forceinline__ void arrive(Barrier* barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
@@ -92,6 +98,37 @@ FIRST_PRODUCT(64, "m64n128", "%64", "%65", "%66")
     }
 MULTIPLY_REGISTERS(32, "m64n64", "%32, %33, %34, %35", "%36")
 MULTIPLY_REGISTERS(64, "m64n128", "%64, %65, %66, %67", "%68")
+
+// sum (64 x COLUMNS) = a b, or += where `add`: a held in registers; b from shared memory, rows along what is summed.
+#define MULTIPLY_HELD(SUMS, SHAPE, A, B, ADD)                                                                  \
+    __device__ __forceinline__ void multiply_held(                                                             \
+        float (&sum)[SUMS], const unsigned* a, unsigned long long b, bool add                                  \
+    ) {                                                                                                        \
+        asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, " ADD ", 0;\n"                                      \
+                     "wgmma.mma_async.sync.aligned." SHAPE PRODUCTS " {" NAMES_##SUMS "}, {" A "}, " B         \
+                     ", add, 1, 1, 0;\n}"                                                                      \
+                     : SUMS_##SUMS                                                                             \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<unsigned>(add)));   \
+    }
+MULTIPLY_HELD(32, "m64n64", "%32, %33, %34, %35", "%36", "%37")
+MULTIPLY_HELD(64, "m64n128", "%64, %65, %66, %67", "%68", "%69")
+
+// Loads what `multiply_held` takes of this warpgroup's 64 rows of a tile of ROWS rows: 16 elements of each row a part, from
+// part FIRST on. They are here when a product that takes them is waited for, no earlier.
+template <int ROWS, int FIRST, int COUNT>
+__device__ __forceinline__ void hold_rows(unsigned (&held)[COUNT], const unsigned char* tile) {
+    const int matrix = threadIdx.x % WARP / 8, of_warp = matrix % 2 * 8 + threadIdx.x % 8;
+    const unsigned char* const from = tile + (threadIdx.x / WARP * 16 + of_warp) * ROW;
+#pragma unroll
+    for (int i = 0; i < COUNT / 4; ++i) {
+        const int part = FIRST + i, chunk = (part % 4 * 2 + matrix / 2) ^ of_warp % 8;
+        unsigned* const to = held + i * 4;
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "r"(shared_address(from + part / 4 * ROWS * ROW + chunk * 16))
+                     : "memory");
+    }
+}
 
 // Keeps the compiler from moving uses of the registers that wgmma writes or reads across this point.
 template <int COUNT>

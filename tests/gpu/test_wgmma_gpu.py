@@ -145,12 +145,16 @@ def test_counts_beyond_32_bits() -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
+@pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("dim", MORE_DIMS)
 @pytest.mark.parametrize("group", [1, 4, 32, 76, 133])
-def test_every_order_of_causal_tiles_is_right(group: int, dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_order_of_causal_tiles_is_right(
+    group: int, dim: int, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Several turns, the last one not full; heads beyond whole groups, none, and but one group."""
     kernel, module, program = built("attention_causal", Dtype.BFLOAT16)
     monkeypatch.setattr(wgmma_attention, "heads_of_group", lambda *_: group)
+    monkeypatch.setattr(wgmma_attention, "is_drawn", lambda *_: drawn)
     inputs = random_inputs(
         kernel, {"batch": 7, "heads": 19, "seq": 513, "dim": dim}, Dtype.BFLOAT16, device="cuda"
     )
@@ -198,15 +202,45 @@ def test_any_window_is_right(version: str, dim: int) -> None:
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
 @pytest.mark.parametrize("dim", [64, 128])
 @pytest.mark.parametrize("name", ["attention_backward", "attention_backward_causal"])
+@pytest.mark.parametrize(("within", "whole"), [(None, None), (5, None), (4, 40), (0, 0)])
 def test_gradients_of_many_key_blocks_are_right(
-    name: str, dim: int, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    dim: int,
+    dtype: Dtype,
+    within: int | None,
+    whole: int | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two blocks take dozens of key blocks in turn, and add to the same queries; steps and keys are cut."""
+    """Two blocks take dozens of key blocks in turn, and add to the same queries; steps and keys are cut.
+
+    Of ``within`` heads a block's other warps prepare the steps and finish the sums. All but ``whole`` tiles
+    are divided.
+    """
     kernel, module, program = built(name, dtype)
     monkeypatch.setattr(wgmma_attention_backward, "blocks_of", lambda *_: 2)
+    if within is not None:
+        monkeypatch.setattr(wgmma_attention_backward, "heads_within", lambda *_: within)
+    if whole is not None:
+        monkeypatch.setattr(wgmma_attention_backward, "whole_tiles", lambda tiles, *_: min(tiles, whole))
     for seq in (129, 577, 1000):
         sizes = {"batch": 2, "heads": 3, "seq": seq, "dim": dim}
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         found = module.run(program, *inputs)
         for one, wanted in zip(found, reference(kernel, inputs), strict=True):
             assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(dtype), str(sizes)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("whole", [0, 1, 7])
+def test_divided_tiles_are_put_together(
+    whole: int, dim: int, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks of a tile, of several, and of one step; a last step and a last tile that are cut."""
+    kernel, module, program = built("attention", dtype)
+    monkeypatch.setattr(wgmma_attention, "whole_tiles", lambda tiles, *_: min(tiles, whole))
+    for sizes in ((1, 1, 1), (2, 3, 300), (1, 2, 4000), (3, 50, 129)):
+        named = dict(zip(("batch", "heads", "seq"), sizes, strict=True)) | {"dim": dim}
+        inputs = random_inputs(kernel, named, dtype, device="cuda")
+        error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), str(named)

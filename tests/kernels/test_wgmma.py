@@ -3,6 +3,7 @@
 import re
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -15,10 +16,10 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
-from roofscope.kernels.shared import wgmma_attention
+from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
-from roofscope.kernels.shared.wgmma_attention_backward import shared_bytes
+from roofscope.kernels.shared.wgmma_attention_backward import heads_within, shared_bytes
 from roofscope.kernels.shared.wgmma_matmul import TILES, choose
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
@@ -73,7 +74,7 @@ def test_tiles_of_attention_fit_hopper(dim: int) -> None:
         assert keys % 16 == 0
         assert wgmma_attention.shared_bytes(dim, keys) <= 227 * 1024
         threads = (wgmma_attention.CONSUMERS[dim] + 1) * 128
-        sums = dim // 2 + keys // 2 + keys // 4
+        sums = dim // 2 + keys // 2 + keys // 4 + (dim // 4 if dim == 128 else 0)  # and queries
         assert threads <= 512
         assert sums < {512: 160, 384: 240}[threads]
 
@@ -160,7 +161,9 @@ def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path
     code = machine_code(f"{kernel}/cuda_wgmma.cu", Dtype.BFLOAT16, tmp_path)
     for instruction in ("UTMALDG.3D", "UBLKRED.G.S.ADD.F32", "USETMAXREG", "HGMMA.64x128x16.F32.BF16"):
         assert instruction in code
-    assert not re.search(r"MEMBAR\.\w+\.GPU|\bHMMA\b", code)
+    assert not re.search(r"\bHMMA\b", code)
+    for products in re.findall(r"HGMMA.*HGMMA", code.replace("\n", " ").replace(".section", "\n")):
+        assert not re.search(r"MEMBAR\.\w+\.GPU|\b(STL|LDL)\b", products)  # among them no fence of the GPU
 
 
 @pytest.mark.parametrize("kernel", ["attention_causal", "attention_varlen"])
@@ -174,6 +177,52 @@ def test_attention_is_copied_and_multiplied_by_units_of_their_own(kernel: str, t
 @pytest.mark.parametrize("dim", [64, 128])
 def test_gradients_of_attention_fit_hopper(dim: int) -> None:
     assert shared_bytes(dim) <= HOPPER_BYTES
+
+
+@pytest.mark.parametrize("module", [wgmma_attention, wgmma_attention_backward])
+@pytest.mark.parametrize(
+    ("tiles", "steps", "whole"),
+    [
+        (4096, 128, 4092),  # 31 rounds of 132, and 4 tiles
+        (1024, 16, 1024),  # the last round is of 100
+        (132, 64, 132),
+        (4, 64, 0),  # fewer than blocks: all are divided
+        (4, 6, 4),  # too short to be worth it
+    ],
+)
+def test_divides_the_tiles_of_a_last_round_that_is_nearly_empty(
+    module: ModuleType, tiles: int, steps: int, whole: int
+) -> None:
+    assert module.whole_tiles(tiles, steps, MULTIPROCESSORS) == whole
+
+
+@pytest.mark.parametrize(
+    ("tiles", "steps", "drawn"),
+    [
+        (4096, 64, True),  # 64 heads of 8192 at dim 128
+        (704, 16, True),  # of 2048 at dim 64
+        (264, 40, True),  # two tiles a block
+        (264, 39, False),
+        (128, 64, False),  # one
+    ],
+)
+def test_draws_causal_tiles_where_blocks_have_enough_to_do(tiles: int, steps: int, drawn: bool) -> None:
+    assert wgmma_attention.is_drawn(tiles, steps, MULTIPROCESSORS) == drawn
+
+
+@pytest.mark.parametrize(
+    ("heads", "tiles", "group", "visible", "expected"),
+    [
+        (64, 64, 4, 4096, 60),  # all but the first and the last group
+        (64, 64, 1, 8192, 61),  # all but those of the first 132 tiles
+        (64, 16, 4, 1024, 25),  # as many as there is time for
+        (3, 1, 1, 128, 0),
+    ],
+)
+def test_prepares_meanwhile_what_there_is_time_for(
+    heads: int, tiles: int, group: int, visible: int, expected: int
+) -> None:
+    assert heads_within(heads, tiles, MULTIPROCESSORS, group, visible) == expected
 
 
 def machine_code(source: str, dtype: Dtype, folder: Path) -> str:
