@@ -24,6 +24,8 @@ PEERS = {
     "quack": ("quack", "QuACK"),
     "fa4": ("flash_attn", "FlashAttention-4"),
     "cub": ("cuda.compute", "CUB for Python (cuda-cccl)"),
+    "flashinfer": ("flashinfer", "FlashInfer"),
+    "xqa": ("flashinfer", "FlashInfer"),
 }
 OF_PEERS = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in PEERS]
 
@@ -67,7 +69,8 @@ def test_what_is_missing_goes_by_the_name_of_its_package(tmp_path: Path, module:
 def test_only_files_of_libraries_name_their_packages() -> None:
     """Another module that imported one would take it into processes that must not start CUDA."""
     packages = re.compile(
-        r"^\s*(?:from|import) (liger_kernel|quack|flash_attn|cutlass|cuda\.compute|\S+\.shared\.(fa4|cub))\b",
+        r"^\s*(?:from|import) "
+        r"(liger_kernel|quack|flash_attn|flashinfer|cutlass|cuda\.compute|\S+\.shared\.(fa4|cub))\b",
         re.MULTILINE,
     )
     files = (file for folder in ("app", "kernels", "profiling") for file in (PACKAGE / folder).rglob("*.py"))
@@ -80,7 +83,7 @@ def test_only_files_of_libraries_name_their_packages() -> None:
 
 def test_the_server_of_processes_imports_no_library(tmp_path: Path) -> None:
     """It never touches CUDA, which does not survive a fork: QuACK asks for the GPU where it is imported."""
-    for package in ("liger_kernel", "quack", "flash_attn", "tvm_ffi"):
+    for package in ("liger_kernel", "quack", "flash_attn", "flashinfer", "tvm_ffi"):
         (tmp_path / f"{package}.py").write_text(f"print('imported {package}', flush=True)")
     code = (
         "from roofscope.profiling.worker.candidate import fork_server, compilers; import torch\n"

@@ -17,6 +17,7 @@ _PEERS = {
     "quack": "QuACK",
     "flash_attn.cute": "FlashAttention-4",
     "cuda.compute": "CUB for Python (cuda-cccl)",
+    "flashinfer": "FlashInfer",
     "cutlass": "The CuTe DSL (nvidia-cutlass-dsl)",
 }
 
