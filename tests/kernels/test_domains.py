@@ -18,6 +18,7 @@ from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import implementations, name_of
 
 pytest.importorskip("triton", reason="Triton is not installed here")
+from roofscope.kernels.matmul_fp8_blocks import scaled_blocks
 from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
 
 COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt", "flashinfer", "xqa")
@@ -47,7 +48,8 @@ def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*ligers, *quacks, *(() if HAS_CUTE else CUTE), *FLASHINFER, "cuda.compute"):
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
-    for module in (roofscope, gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul):
+    of_kernels = (gluon_attention, scaled_blocks, wgmma_attention, wgmma_attention_backward, wgmma_matmul)
+    for module in (roofscope, *of_kernels):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 
