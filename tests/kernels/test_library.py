@@ -24,10 +24,10 @@ PEERS = {
     "quack": ("quack", "QuACK"),
     "fa4": ("flash_attn", "FlashAttention-4"),
     "cub": ("cuda.compute", "CUB for Python (cuda-cccl)"),
-    "flashinfer": ("flashinfer", "FlashInfer"),
-    "xqa": ("flashinfer", "FlashInfer"),
 }
 OF_PEERS = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in PEERS]
+# What no extra installs, as it would bring other versions of what the program needs.
+APART = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in ("flashinfer", "xqa")]
 
 
 def request_of(folder: Path, stem: str, kernel: str = "softmax", device: str = "cuda:0") -> BuildRequest:
@@ -48,6 +48,15 @@ def test_a_missing_package_is_one_sentence(
     with pytest.raises(Unavailable) as found:
         library.build(request_of(kernel.folder, version.stem, kernel.spec.name))
     assert str(found.value) == f"{name} is not installed; install the `peers` extra."
+
+
+@pytest.mark.parametrize(("kernel", "version"), APART, ids=name_of)
+def test_what_no_extra_installs_is_named_by_its_package(
+    kernel: Kernel, version: Implementation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "flashinfer", None)
+    with pytest.raises(Unavailable, match=r"^The package flashinfer is not installed here\.$"):
+        library.build(request_of(kernel.folder, version.stem, kernel.spec.name))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +84,7 @@ def test_only_files_of_libraries_name_their_packages() -> None:
     )
     files = (file for folder in ("app", "kernels", "profiling") for file in (PACKAGE / folder).rglob("*.py"))
     importing = {str(file.relative_to(PACKAGE)) for file in files if packages.search(file.read_text())}
-    of_them = (*OF_PEERS, *implementations(Provider.CUTE))
+    of_them = (*OF_PEERS, *APART, *implementations(Provider.CUTE))
     theirs = {f"kernels/{kernel.spec.name}/{version.stem}.py" for kernel, version in of_them}
     # Imported by these alone: no server of processes imports what lies beside kernels.
     assert importing - theirs == {"kernels/shared/fa4.py", "kernels/shared/device_pointers.py"}

@@ -17,7 +17,6 @@ _PEERS = {
     "quack": "QuACK",
     "flash_attn.cute": "FlashAttention-4",
     "cuda.compute": "CUB for Python (cuda-cccl)",
-    "flashinfer": "FlashInfer",
     "cutlass": "The CuTe DSL (nvidia-cutlass-dsl)",
 }
 
