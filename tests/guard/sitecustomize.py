@@ -25,6 +25,8 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 
 def _used(event: str, arguments: tuple[object, ...]) -> str:
     """The address or name; "" where it is this machine's own and nothing listens there."""
+    if event == "socket.bind" and sys._getframe(2).f_code.co_name == "_has_ipv6":
+        return ""  # urllib3, which some packages import, asks the system so, and closes it at once
     if event in _NAMES:
         host = str(arguments[0])
         return "" if host in {"localhost", "None", ""} or _is_loopback(host) else host
