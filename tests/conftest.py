@@ -31,6 +31,9 @@ session_writer.SYNCHRONOUS = "OFF"
 
 _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
 
+# Before torch is imported, also by what a test starts. Of several threads a process, those of pytest-xdist's
+# processes wait for one another in busy loops: the kernels' tests took four times as much of two cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Before Qt is imported. A desktop that sets these for itself must not get windows, nor its settings changed.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 # A Roofscope at work beside the tests must not stop them.

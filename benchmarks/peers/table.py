@@ -52,6 +52,7 @@ HEADER = (
 )
 _PACKAGES = (
     *("torch", "triton", "liger-kernel", "quack-kernels", "flash-attn-4", "nvidia-cutlass-dsl", "cuda-cccl"),
+    "flashinfer-python",
     *("nvidia-cudnn-cu13", "nvidia-cublas"),
 )
 _KNOWN_TO_TORCH = ("4.6.2", "4.7.1", "4.8.0")  # to 2.15: torch/_native/cutedsl_utils.py

@@ -1,7 +1,4 @@
-"""Keys in ascending order by CUB's DeviceRadixSort, keys alone: a digit of 8 bits a pass, by looking back.
-
-Not run yet: written after cuda-cccl 1.2.1.
-"""
+"""Keys in ascending order by CUB's DeviceRadixSort, keys alone: a digit of 8 bits a pass, by looking back."""
 
 import torch
 from cuda.compute import SortOrder, make_radix_sort

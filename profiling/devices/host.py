@@ -38,6 +38,7 @@ _PACKAGES = (
     "quack-kernels",
     "flash-attn-4",
     "cuda-cccl",
+    "flashinfer-python",
     "nvidia-cutlass-dsl",  # torch 2.15 runs its own copy of QuACK where it finds a version that it knows
     "nvidia-ml-py",
     "numpy",

@@ -4,6 +4,7 @@ All of a run share it, as they do for a user: what one leaves behind must not ch
 """
 
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -46,6 +47,8 @@ def _run(device: str, names: tuple[str, ...], limit_s: float) -> dict[str, Answe
         done = subprocess.run(
             [sys.executable, "-P", "main.py", "selftest", "--device", device, "--json", *words],
             cwd=CHECKOUT,
+            # With as many threads as a user's, of which a cheat takes all but one from the others.
+            env={name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"},
             capture_output=True,
             text=True,
             check=False,

@@ -25,6 +25,8 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 
 def _used(event: str, arguments: tuple[object, ...]) -> str:
     """The address or name; "" where it is this machine's own and nothing listens there."""
+    if event == "socket.bind" and sys._getframe(2).f_code.co_name == "_has_ipv6":
+        return ""  # urllib3, which some packages import, asks the system so, and closes it at once
     if event in _NAMES:
         host = str(arguments[0])
         return "" if host in {"localhost", "None", ""} or _is_loopback(host) else host
@@ -43,3 +45,7 @@ def _is_loopback(host: str) -> bool:
 
 
 sys.addaudithook(_hook)
+if os.environ.get("ROOFSCOPE_BRIEF"):  # of tests/worker
+    import brief_measuring
+
+    sys.meta_path.insert(0, brief_measuring.Finder())

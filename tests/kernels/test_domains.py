@@ -18,9 +18,10 @@ from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import implementations, name_of
 
 pytest.importorskip("triton", reason="Triton is not installed here")
+from roofscope.kernels.matmul_fp8_blocks import scaled_blocks
 from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
 
-COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt")
+COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt", "flashinfer", "xqa")
 OURS = [*implementations(Provider.TRITON, Provider.CUDA)]
 LIBRARIES = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in COMPARED]
 HAS_CUTE = find_spec("nvidia_cutlass_dsl") is not None
@@ -35,6 +36,7 @@ QUACK = (
     *("", ".compile_utils", ".cross_entropy", ".cute_dsl_utils", ".rmsnorm", ".rotary", ".softmax"),
     *(".gemm_interface", ".epilogue", ".epilogue.library"),
 )
+FLASHINFER = ("flashinfer", "flashinfer.decode", "flashinfer.topk")
 LIGER = ("softmax", "rms_norm", "layer_norm", "fused_add_rms_norm", "swiglu", "cross_entropy", "utils")
 
 
@@ -42,10 +44,12 @@ LIGER = ("softmax", "rms_norm", "layer_norm", "fused_add_rms_norm", "swiglu", "c
 def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries that take anything, and a Hopper: what is refused is refused for its sizes."""
     ligers = (f"liger_kernel{name}" for name in ("", ".ops", *(f".ops.{name}" for name in LIGER)))
-    for name in (*ligers, *(() if HAS_CUTE else CUTE), *(f"quack{name}" for name in QUACK), "cuda.compute"):
+    quacks = (f"quack{name}" for name in QUACK)
+    for name in (*ligers, *quacks, *(() if HAS_CUTE else CUTE), *FLASHINFER, "cuda.compute"):
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
-    for module in (roofscope, gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul):
+    of_kernels = (gluon_attention, scaled_blocks, wgmma_attention, wgmma_attention_backward, wgmma_matmul)
+    for module in (roofscope, *of_kernels):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 

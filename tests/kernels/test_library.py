@@ -26,6 +26,8 @@ PEERS = {
     "cub": ("cuda.compute", "CUB for Python (cuda-cccl)"),
 }
 OF_PEERS = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in PEERS]
+# What no extra installs, as it would bring other versions of what the program needs.
+APART = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in ("flashinfer", "xqa")]
 
 
 def request_of(folder: Path, stem: str, kernel: str = "softmax", device: str = "cuda:0") -> BuildRequest:
@@ -48,6 +50,15 @@ def test_a_missing_package_is_one_sentence(
     assert str(found.value) == f"{name} is not installed; install the `peers` extra."
 
 
+@pytest.mark.parametrize(("kernel", "version"), APART, ids=name_of)
+def test_what_no_extra_installs_is_named_by_its_package(
+    kernel: Kernel, version: Implementation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "flashinfer", None)
+    with pytest.raises(Unavailable, match=r"^The package flashinfer is not installed here\.$"):
+        library.build(request_of(kernel.folder, version.stem, kernel.spec.name))
+
+
 @pytest.mark.parametrize(
     ("module", "sentence"),
     [
@@ -67,12 +78,13 @@ def test_what_is_missing_goes_by_the_name_of_its_package(tmp_path: Path, module:
 def test_only_files_of_libraries_name_their_packages() -> None:
     """Another module that imported one would take it into processes that must not start CUDA."""
     packages = re.compile(
-        r"^\s*(?:from|import) (liger_kernel|quack|flash_attn|cutlass|cuda\.compute|\S+\.shared\.(fa4|cub))\b",
+        r"^\s*(?:from|import) "
+        r"(liger_kernel|quack|flash_attn|flashinfer|cutlass|cuda\.compute|\S+\.shared\.(fa4|cub))\b",
         re.MULTILINE,
     )
     files = (file for folder in ("app", "kernels", "profiling") for file in (PACKAGE / folder).rglob("*.py"))
     importing = {str(file.relative_to(PACKAGE)) for file in files if packages.search(file.read_text())}
-    of_them = (*OF_PEERS, *implementations(Provider.CUTE))
+    of_them = (*OF_PEERS, *APART, *implementations(Provider.CUTE))
     theirs = {f"kernels/{kernel.spec.name}/{version.stem}.py" for kernel, version in of_them}
     # Imported by these alone: no server of processes imports what lies beside kernels.
     assert importing - theirs == {"kernels/shared/fa4.py", "kernels/shared/device_pointers.py"}
@@ -80,7 +92,7 @@ def test_only_files_of_libraries_name_their_packages() -> None:
 
 def test_the_server_of_processes_imports_no_library(tmp_path: Path) -> None:
     """It never touches CUDA, which does not survive a fork: QuACK asks for the GPU where it is imported."""
-    for package in ("liger_kernel", "quack", "flash_attn", "tvm_ffi"):
+    for package in ("liger_kernel", "quack", "flash_attn", "flashinfer", "tvm_ffi"):
         (tmp_path / f"{package}.py").write_text(f"print('imported {package}', flush=True)")
     code = (
         "from roofscope.profiling.worker.candidate import fork_server, compilers; import torch\n"

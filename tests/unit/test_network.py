@@ -22,6 +22,7 @@ sys.addaudithook(stop)
         ("socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))", True),
         ("socket.socket().bind(('127.0.0.1', 0))", True),
         ("socket.getaddrinfo('a.invalid', 80)", True),
+        ("def _has_ipv6(): socket.socket().bind(('127.0.0.1', 0))\n_has_ipv6()", False),
         ("socket.socket().connect(('127.0.0.1', 9))", False),
         ("socket.socket(socket.AF_UNIX).connect('/none')", False),
         ("socket.socketpair()", False),

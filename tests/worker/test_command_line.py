@@ -111,7 +111,7 @@ def test_a_trace_of_edited_files_is_refused(tmp_path: Path) -> None:
     folder = add_toy(tmp_path / "mine", "doubled", REFERENCE)
     out = tmp_path / "a.roofscope"
     done = main(tmp_path, "run", "doubled", "--kernels", tmp_path / "mine", "--device", "cpu",
-                "--provider", "eager", "--out", out)  # fmt: skip
+                "--provider", "eager", "--size", "n=4096", "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "eager.py").write_text(f"{REFERENCE}# edited")
     refused = main(tmp_path, "trace", out, "doubled/eager", "--kernels", tmp_path / "mine")

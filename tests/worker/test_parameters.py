@@ -106,6 +106,7 @@ def test_a_users_own_file_declares_them_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 def test_an_extension_in_cpp_gets_them_as_macros(tmp_path: Path) -> None:
+    """Without the macro it would double. One build, of a quarter of a minute."""
     keep_ceilings(tmp_path / "cache")
     source = (
         "// SCALE = Choice(2, 3)\n#ifndef SCALE\n#define SCALE 2\n#endif\n#include <torch/torch.h>\n"
@@ -113,8 +114,7 @@ def test_an_extension_in_cpp_gets_them_as_macros(tmp_path: Path) -> None:
     )
     (tmp_path / "mine.cpp").write_text(source)
     out = tmp_path / "a.roofscope"
-    words = ("--reference", "2 * x", "--input", "x=1000", "--provider", "cuda_ext", "--set", "all")
+    words = ("--reference", "3 * x", "--input", "x=1000", "--provider", "cuda_ext", "--set", "SCALE=3")
     main(tmp_path, "run", tmp_path / "mine.cpp", *words, "--device", "cpu", "--out", out)
     outcomes = {point.implementation.name: point.outcome for point in load(out).points}
-    assert isinstance(outcomes["cuda_ext_twice"], Measured), outcomes
-    assert isinstance(outcomes["cuda_ext_twice SCALE=3"], Failed)
+    assert isinstance(outcomes["cuda_ext_twice SCALE=3"], Measured), outcomes

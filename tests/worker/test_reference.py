@@ -52,7 +52,8 @@ def test_each_reference_has_the_helper_beside_it_as_it_is_now(tmp_path: Path, so
 def test_a_reference_keeps_its_settings_of_torch_to_itself(tmp_path: Path) -> None:
     before = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
     source = (
-        "import torch\ntorch.set_default_dtype(torch.float64)\ntorch.set_num_threads(1)\n"
+        "import torch\ntorch.set_default_dtype(torch.float64)\n"
+        "torch.set_num_threads(torch.get_num_threads() + 1)\n"
         "torch.set_grad_enabled(False)\n"
         "def ref(x):\n    torch.use_deterministic_algorithms(True)\n"
         "    return torch.zeros(1) + torch.is_grad_enabled()\n"
