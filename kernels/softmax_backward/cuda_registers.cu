@@ -161,6 +161,45 @@ RUN_KERNEL(softmax_backward_run_warp_4, 32, 4, 128, RUN_BLOCKS)
 RUN_KERNEL(softmax_backward_run_block_4, BLOCK_GROUP, 4, 512, 2)
 RUN_KERNEL(softmax_backward_run_block_8, BLOCK_GROUP, 8, 512, 1)
 
+// Short rows element by element, a lane every LANES-th of them.
+template <int LANES, int EACH>
+__device__ __forceinline__ void backward_elements(
+    const SCALAR* dy, const SCALAR* y, SCALAR* dx, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / LANES, start = row * cols;
+    const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;
+    float gradients[EACH], powers[EACH], sum = 0.0f;
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int column = lane + e * LANES;
+        gradients[e] = column < length ? to_float(dy[start + column]) : 0.0f;
+        powers[e] = column < length ? to_float(y[start + column]) : 0.0f;
+    }
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) sum = fmaf(gradients[e], powers[e], sum);
+    sum = lanes_sum<LANES>(sum);
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int column = lane + e * LANES;
+        if (column < length) from_float(powers[e] * (gradients[e] - sum), dx[start + column]);
+    }
+}
+
+// Rows of up to LANES * EACH elements, at any alignment.
+#define SHORT_KERNEL(LANES, EACH)                                                                            \
+    extern "C" __global__ void __launch_bounds__(128) softmax_backward_short_##LANES##_##EACH(               \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
+        long long rows, long long cols) {                                                                    \
+        backward_elements<LANES, EACH>(dy, y, dx, rows, cols);                                               \
+    }
+
+SHORT_KERNEL(1, 2)
+SHORT_KERNEL(1, 4)
+SHORT_KERNEL(2, 4)
+SHORT_KERNEL(4, 4)
+SHORT_KERNEL(8, 4)
+SHORT_KERNEL(16, 4)
+
 // Short rows: those of a block lie one behind the other, and come and go as one run. Some lanes have a row of it.
 constexpr int SLAB_THREADS = 256, SLAB_ELEMENTS = 1024;  // as in cuda_registers.py
 
