@@ -6,7 +6,8 @@
 //   Rows that do not start on 16 bytes have a few elements more at their edges, one a thread. A row that is too long
 //   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
 //   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
-//   launched while the first one works. Rows of a few elements at any alignment go through shared memory, many at once.
+//   launched while the first one works. Rows of up to 64 elements that are not packed go
+//   element by element, several a warp.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
@@ -199,54 +200,6 @@ SHORT_KERNEL(2, 4)
 SHORT_KERNEL(4, 4)
 SHORT_KERNEL(8, 4)
 SHORT_KERNEL(16, 4)
-
-// Short rows: those of a block lie one behind the other, and come and go as one run. Some lanes have a row of it.
-constexpr int SLAB_THREADS = 256, SLAB_ELEMENTS = 1024;  // as in cuda_registers.py
-
-template <int LANES>
-__device__ __forceinline__ void backward_slab(
-    const SCALAR* dy, const SCALAR* y, SCALAR* dx, long long rows, long long cols
-) {
-    __shared__ Bits of_dy[SLAB_ELEMENTS / PACK + 1], of_y[SLAB_ELEMENTS / PACK + 1];
-    constexpr int HEIGHT = SLAB_THREADS / LANES;
-    const long long first = static_cast<long long>(blockIdx.x) * HEIGHT, start = first * cols;
-    const int width = static_cast<int>(cols),
-              height = static_cast<int>(min(rows - first, static_cast<long long>(HEIGHT)));
-    const int skew = static_cast<int>(bytes_past(y + start) / sizeof(SCALAR)), count = height * width;
-    for (int at = threadIdx.x * PACK - skew, pack = threadIdx.x; at < count;
-         at += SLAB_THREADS * PACK, pack += SLAB_THREADS) {
-        of_dy[pack] = load_near(dy + start + at, dy, dy + rows * cols);
-        of_y[pack] = load_near(y + start + at, y, y + rows * cols);
-    }
-    __syncthreads();
-    const int row = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    SCALAR* const gradients = reinterpret_cast<SCALAR*>(of_dy) + skew + row * width;
-    const SCALAR* const powers = reinterpret_cast<const SCALAR*>(of_y) + skew + row * width;
-    const int length = row < height ? width : 0;
-    float sum = 0.0f;
-    for (int at = lane; at < length; at += LANES) sum = fmaf(to_float(gradients[at]), to_float(powers[at]), sum);
-    sum = lanes_sum<LANES>(sum);
-    for (int at = lane; at < length; at += LANES) {
-        from_float(to_float(powers[at]) * (to_float(gradients[at]) - sum), gradients[at]);
-    }
-    __syncthreads();
-    SCALAR* const to = dx + start;
-    for (int at = threadIdx.x * PACK - skew, pack = threadIdx.x; at < count;
-         at += SLAB_THREADS * PACK, pack += SLAB_THREADS) {
-        if (at >= 0 && at + PACK <= count) *reinterpret_cast<Bits*>(to + at) = of_dy[pack];
-        else store_elements(to + at, of_dy[pack], max(-at, 0), min(count - at, PACK));
-    }
-}
-
-#define SLAB_KERNEL(LANES)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(SLAB_THREADS, 8) softmax_backward_slab_##LANES(             \
-        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
-        long long rows, long long cols) {                                                                    \
-        backward_slab<LANES>(dy, y, dx, rows, cols);                                                         \
-    }
-
-SLAB_KERNEL(1)
-SLAB_KERNEL(4)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.
