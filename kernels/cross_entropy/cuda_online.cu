@@ -176,9 +176,7 @@ __device__ __forceinline__ Statistics statistics_of(const Bits (&kept)[PACKS], c
     if (fabsf(base) <= LARGEST_BASE) {
         // One instruction less an element. What the rounding of the product loses is in every power, and comes off at the end.
         const float shift = base * LOG2_E, lost = fmaf(base, LOG2_E, -shift);
-        total = sum_of_powers(kept, skips, [&](float value) {
-            return fast_exp2(fmaf(value, LOG2_E, -shift));
-        });
+        total = sum_of_powers(kept, skips, [&](float value) { return fast_exp2(fmaf(value, LOG2_E, -shift)); });
         factor = fast_exp2(-lost);
     } else {
         total = sum_of_powers(kept, skips, [&](float value) { return fast_exp2((value - base) * LOG2_E); });

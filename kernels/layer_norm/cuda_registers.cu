@@ -22,7 +22,9 @@ __device__ __forceinline__ float sum_of(const Bits& pack) {
 }
 
 template <int WIDTH, int LANES>
-__device__ __forceinline__ float squares_about(float mean, const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack) {
+__device__ __forceinline__ float squares_about(
+    float mean, const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack
+) {
     float values[PACK], sum = 0.0f;
     unpack_words(pack, values);
 #pragma unroll

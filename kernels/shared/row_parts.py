@@ -94,7 +94,7 @@ def _packs_and_threads(rows: int, packs: int, blocks: int, multiprocessors: int)
 
 
 def direct_shape(rows: int, row_bytes: int, multiprocessors: int, most: int) -> tuple[int, int] | None:
-    """Blocks of a cluster and their threads, which keep a pack or two of so few rows; None where they do not."""
+    """Blocks of a cluster and their threads, which keep a pack or two of so few rows; None of others."""
     if rows > multiprocessors:
         return None
     choices = [1 << power for power in range(most.bit_length())]

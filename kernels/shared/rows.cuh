@@ -140,7 +140,8 @@ __device__ __forceinline__ long long group_row() {
 }
 
 template <int GROUP, int WIDTH>
-__device__ __forceinline__ ShareBy<WIDTH, GROUP < WARP ? GROUP : WARP> group_share_by(long long rows, long long cols) {
+    __device__ __forceinline__ ShareBy < WIDTH,
+    GROUP<WARP ? GROUP : WARP> group_share_by(long long rows, long long cols) {
     const int length = group_row<GROUP>() < rows ? static_cast<int>(cols) : 0;
     if (GROUP > WARP) return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), length};
     return {static_cast<int>(threadIdx.x) % GROUP, GROUP, length};
@@ -157,7 +158,8 @@ __device__ __forceinline__ Share<true> group_share(long long rows, long long col
 template <bool PACKED>
 __device__ __forceinline__ Share<PACKED> piece_share(long long start, long long cols) {
     const long long left = cols - start, piece = static_cast<long long>(blockDim.x) * PACK;
-    return {{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)}};
+    return {
+        {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)}};
 }
 
 // Zero, but the compiler cannot know it: the grid's last extent has no more than 16 bits.

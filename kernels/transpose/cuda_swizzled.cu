@@ -16,8 +16,8 @@
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
-constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
-constexpr int SIDE = SQUARES * PACK;  // elements
+constexpr int SQUARES = 16;                       // on a side of the tile, as in cuda_swizzled.py
+constexpr int SIDE = SQUARES * PACK;              // elements
 constexpr int FEW_THREADS = 256, FEW_PACKS = 10;  // of a block that has all of few rows, and of a thread, at most
 
 // Position, in its row of the tile, of the pack in column `column` and line `line` of squares.

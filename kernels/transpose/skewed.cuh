@@ -17,8 +17,8 @@ struct SkewedTile {
 
     const SCALAR* corner;
     long long top, left;
-    int height, width;          // of what lies in the matrix
-    unsigned past, step;        // elements past 16 bytes: of the first row, and of each more than of the one before
+    int height, width;    // of what lies in the matrix
+    unsigned past, step;  // elements past 16 bytes: of the first row, and of each more than of the one before
     Bits* packs;
 
     __device__ __forceinline__ SkewedTile(const SCALAR* x, Bits* packs, long long rows, long long cols) : packs(packs) {
@@ -81,10 +81,12 @@ __device__ __forceinline__ void store_begun(SCALAR* to, const Bits& bits, long l
     const bool is_last = threadIdx.x % LANES == LANES - 1, is_first = threadIdx.x % LANES == 0;
     Bits whole = bits;
     if (past) {
-        const Bits after = {__shfl_down_sync(WHOLE_WARP, bits.x, 1, LANES), __shfl_down_sync(WHOLE_WARP, bits.y, 1, LANES),
-                            __shfl_down_sync(WHOLE_WARP, bits.z, 1, LANES), __shfl_down_sync(WHOLE_WARP, bits.w, 1, LANES)};
+        const Bits after = {
+            __shfl_down_sync(WHOLE_WARP, bits.x, 1, LANES), __shfl_down_sync(WHOLE_WARP, bits.y, 1, LANES),
+            __shfl_down_sync(WHOLE_WARP, bits.z, 1, LANES), __shfl_down_sync(WHOLE_WARP, bits.w, 1, LANES)};
         whole = bytes_from(bits, after, head * sizeof(SCALAR));
-        if (is_first_tile && is_first) store_elements(to, bits, 0, static_cast<int>(min(left, static_cast<long long>(head))));
+        if (is_first_tile && is_first)
+            store_elements(to, bits, 0, static_cast<int>(min(left, static_cast<long long>(head))));
     }
     if (is_last || left <= head) return;
     if (left - head >= PACK) *reinterpret_cast<Bits*>(to + head) = whole;

@@ -4,8 +4,8 @@
 #include "shared/shifted.cuh"
 
 constexpr int THIN_THREADS = 256;  // as in cuda_swizzled.py
-constexpr int DIRECT_UNROLL = 2;  // elements of a thread without a tile, as in cuda_swizzled.py
-constexpr int THIN_UNROLL = 4;  // packs of a thread under way at once
+constexpr int DIRECT_UNROLL = 2;   // elements of a thread without a tile, as in cuda_swizzled.py
+constexpr int THIN_UNROLL = 4;     // packs of a thread under way at once
 
 // index / by, of an index below 2^16 and a divisor below 2^9.
 struct Divisor {
