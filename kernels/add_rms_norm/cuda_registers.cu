@@ -23,11 +23,11 @@ __device__ __forceinline__ Bits sum_of(const Bits& x, const Bits& residual) {
     return pack_bits(left);
 }
 
-template <int GROUP, int PACKS>
+template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void add_and_normalise(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long rows, long long cols
 ) {
-    const Share<true> share = group_share<GROUP>(rows, cols);
+    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
     const long long start = group_row<GROUP>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
     Bits packs[PACKS], residuals[PACKS], weights[PACKS];
@@ -38,6 +38,7 @@ __device__ __forceinline__ void add_and_normalise(
     float squares = 0.0f;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
         keep_packed(residuals[p]);  // not to be taken apart before its turn
         packs[p] = sum_of(packs[p], residuals[p]);
         keep_packed(packs[p]);
@@ -48,25 +49,37 @@ __device__ __forceinline__ void add_and_normalise(
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
         store_scaled(share, p, packs[p], scale, EARLY ? weights[p] : share.load(w, p), y + start);
     }
 }
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS, WIDTH)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                    \
-        add_and_normalise<GROUP, PACKS>(x, residual, w, y, h, rows, cols);  \
+        add_and_normalise<GROUP, PACKS, WIDTH>(x, residual, w, y, h, rows, cols);                            \
     }
 
-KERNEL(add_rms_norm_lanes_8, 8, 4, 128, 8)
-KERNEL(add_rms_norm_lanes_16, 16, 4, 128, 8)
-KERNEL(add_rms_norm_lanes_32, 32, 4, 128, 8)
-KERNEL(add_rms_norm_warp_1, 32, 1, 128, 8)
-KERNEL(add_rms_norm_warp_2, 32, 2, 128, 8)
-KERNEL(add_rms_norm_block_4, BLOCK_GROUP, 4, 512, 2)
-KERNEL(add_rms_norm_block_8, BLOCK_GROUP, 8, 512, 1)
+KERNEL(add_rms_norm_lanes_8, 8, 4, 128, 8, PACK)
+KERNEL(add_rms_norm_lanes_16, 16, 4, 128, 8, PACK)
+KERNEL(add_rms_norm_lanes_32, 32, 4, 128, 8, PACK)
+KERNEL(add_rms_norm_warp_1, 32, 1, 128, 8, PACK)
+KERNEL(add_rms_norm_warp_2, 32, 2, 128, 8, PACK)
+KERNEL(add_rms_norm_block_4, BLOCK_GROUP, 4, 512, 2, PACK)
+KERNEL(add_rms_norm_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
+
+constexpr int NARROW_BLOCKS = __CUDA_ARCH__ >= 1000 ? 1 : 2;  // there two would spill
+
+// Rows that start on BYTES, and not all of them on 16.
+#define KERNELS_BY(BYTES)                                                                                     \
+    KERNEL(add_rms_norm_lanes_8_by_##BYTES, 8, 4, 128, 6, BYTES / sizeof(SCALAR))                            \
+    KERNEL(add_rms_norm_lanes_16_by_##BYTES, 16, 4, 128, 6, BYTES / sizeof(SCALAR))                          \
+    KERNEL(add_rms_norm_lanes_32_by_##BYTES, 32, 4, 128, 6, BYTES / sizeof(SCALAR))                          \
+    KERNEL(add_rms_norm_block_4_by_##BYTES, BLOCK_GROUP, 4, 512, NARROW_BLOCKS, BYTES / sizeof(SCALAR))
+KERNELS_BY(8)
+KERNELS_BY(4)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \

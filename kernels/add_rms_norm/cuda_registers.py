@@ -10,5 +10,6 @@ def run(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """RMS norm of ``h = x + residual``, (rows, cols), scaled by ``w``, (cols,), and ``h``; contiguous."""
     y, h = torch.empty_like(x), torch.empty_like(x)
-    launch_rows(program, "add_rms_norm", x, residual, w, y, h, at_any_alignment=True)
+    tensors = (x, residual, w, y, h)
+    launch_rows(program, "add_rms_norm", *tensors, at_any_alignment=True, narrow=(8, 4), narrow_packs=4)
     return y, h

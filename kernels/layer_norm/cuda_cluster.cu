@@ -10,8 +10,16 @@
 #include "shared/row_cluster.cuh"
 #include "layer_norm/operation.cuh"
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) layer_norm_cluster(
+constexpr int CLUSTER_BLOCKS = __CUDA_ARCH__ >= 1000 ? 1 : 2;  // of a multiprocessor: there two would spill
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS, CLUSTER_BLOCKS) layer_norm_cluster(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
 ) {
     rows_by_clusters(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) layer_norm_cluster_direct(
+    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
+) {
+    rows_by_clusters_directly(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
 }

@@ -21,8 +21,10 @@ __device__ __forceinline__ float sum_of(const Bits& pack) {
     return sum;
 }
 
-template <bool PACKED>
-__device__ __forceinline__ float squares_about(float mean, const Share<PACKED>& share, int p, const Bits& pack) {
+template <int WIDTH, int LANES>
+__device__ __forceinline__ float squares_about(
+    float mean, const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack
+) {
     float values[PACK], sum = 0.0f;
     unpack_words(pack, values);
 #pragma unroll
@@ -33,9 +35,9 @@ __device__ __forceinline__ float squares_about(float mean, const Share<PACKED>& 
     return sum;
 }
 
-template <bool PACKED>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void store_normalised(
-    const Share<PACKED>& share, int p, const Bits& pack, float mean, float scale, const Bits& w, const Bits& b,
+    const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack, float mean, float scale, const Bits& w, const Bits& b,
     SCALAR* y
 ) {
     float values[PACK], weights[PACK], shifts[PACK];
@@ -47,11 +49,11 @@ __device__ __forceinline__ void store_normalised(
     share.store(y, p, values);
 }
 
-template <int GROUP, int PACKS>
+template <int GROUP, int PACKS, int WIDTH = PACK>
 __device__ __forceinline__ void normalise(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols
 ) {
-    const Share<true> share = group_share<GROUP>(rows, cols);
+    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
     x += group_row<GROUP>() * cols;
     y += group_row<GROUP>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales and shifts too, before the reductions
@@ -64,15 +66,22 @@ __device__ __forceinline__ void normalise(
 
     float sum = 0.0f, squares = 0.0f;
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) sum += sum_of(packs[p]);
+    for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
+        sum += sum_of(packs[p]);
+    }
     const float mean = quotient(group_sum<GROUP, 0>(sum), cols);
     keep_packed(packs);
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) squares += squares_about(mean, share, p, packs[p]);
+    for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
+        squares += squares_about(mean, share, p, packs[p]);
+    }
     const float scale = rsqrtf(group_sum<GROUP, 1>(squares) * one_of(cols) + EPSILON);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
         const Bits weight = EARLY ? weights[p] : share.load(w, p), shift = EARLY ? shifts[p] : share.load(b, p);
         store_normalised(share, p, packs[p], mean, scale, weight, shift, y);
     }
@@ -82,20 +91,30 @@ __device__ __forceinline__ void normalise(
 constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS, WIDTH)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
-        normalise<GROUP, PACKS>(x, w, b, y, rows, cols);  \
+        normalise<GROUP, PACKS, WIDTH>(x, w, b, y, rows, cols);                                              \
     }
 
-KERNEL(layer_norm_lanes_8, 8, 4, 128, 8)
-KERNEL(layer_norm_lanes_16, 16, 4, 128, 8)
-KERNEL(layer_norm_lanes_32, 32, 4, 128, 8)
-KERNEL(layer_norm_warp_1, 32, 1, 128, 8)
-KERNEL(layer_norm_warp_2, 32, 2, 128, 8)
-KERNEL(layer_norm_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512)
-KERNEL(layer_norm_block_8, BLOCK_GROUP, 8, 512, 1)
+KERNEL(layer_norm_lanes_8, 8, 4, 128, 8, PACK)
+KERNEL(layer_norm_lanes_16, 16, 4, 128, 8, PACK)
+KERNEL(layer_norm_lanes_32, 32, 4, 128, 8, PACK)
+KERNEL(layer_norm_warp_1, 32, 1, 128, 8, PACK)
+KERNEL(layer_norm_warp_2, 32, 2, 128, 8, PACK)
+KERNEL(layer_norm_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512, PACK)
+KERNEL(layer_norm_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
+
+// Rows that start on BYTES, and not all of them on 16.
+#define KERNELS_BY(BYTES)                                                                                     \
+    KERNEL(layer_norm_lanes_8_by_##BYTES, 8, 4, 128, 7, BYTES / sizeof(SCALAR))                              \
+    KERNEL(layer_norm_lanes_16_by_##BYTES, 16, 4, 128, 7, BYTES / sizeof(SCALAR))                            \
+    KERNEL(layer_norm_lanes_32_by_##BYTES, 32, 4, 128, 7, BYTES / sizeof(SCALAR))                            \
+    KERNEL(layer_norm_block_4_by_##BYTES, BLOCK_GROUP, 4, 512, 2, BYTES / sizeof(SCALAR))                    \
+    KERNEL(layer_norm_block_8_by_##BYTES, BLOCK_GROUP, 8, 512, 1, BYTES / sizeof(SCALAR))
+KERNELS_BY(8)
+KERNELS_BY(4)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
@@ -110,6 +129,21 @@ KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_16, 16, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_32, 32, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows of up to LANES * EACH elements, at any alignment.
+#define KERNEL_OF_ELEMENTS(LANES, EACH)                                                                       \
+    extern "C" __global__ void __launch_bounds__(128) layer_norm_elements_##LANES##_##EACH(                   \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
+        SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
+        rows_by_elements<LANES, EACH>(LayerNorm{x, {w, cols}, {b, cols}, y}, rows, cols);                       \
+    }
+
+KERNEL_OF_ELEMENTS(1, 2)
+KERNEL_OF_ELEMENTS(1, 4)
+KERNEL_OF_ELEMENTS(2, 4)
+KERNEL_OF_ELEMENTS(4, 4)
+KERNEL_OF_ELEMENTS(8, 4)
+KERNEL_OF_ELEMENTS(16, 4)
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(

@@ -18,7 +18,9 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 3) layer_norm_statis
     find_statistics(LayerNorm{x, {w, cols}, {b, cols}, y}, found, cols, parts);
 }
 
-extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 3) layer_norm_outputs(
+constexpr int OUTPUT_BLOCKS = __CUDA_ARCH__ >= 1000 ? 2 : 3;  // of a multiprocessor: there three would spill
+
+extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, OUTPUT_BLOCKS) layer_norm_outputs(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, const LayerNorm::Statistic* found, long long cols,
     long long parts
 ) {

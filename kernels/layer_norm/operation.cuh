@@ -1,7 +1,7 @@
 // Layer norm of a row that several blocks share: row_parts.cuh says what the names mean.
 //
 // Mean and variance are found together, though never as the difference of two large sums: packs have a mean of their
-// own and squares about it, and two runs of elements are joined by the distance of their means (Chan, Golub and LeVeque,
+// own and squares about it, and runs of elements are joined by the distances of their means (Chan, Golub and LeVeque,
 // "Updating formulae and a pairwise algorithm for computing sample variances", 1979). So blocks meet once a row.
 #pragma once
 
@@ -30,6 +30,9 @@ struct LayerNorm {
     struct Extra {
         Bits w, b;
     };
+    struct Fetched {
+        ColumnVector::Fetched w, b;
+    };
 
     const SCALAR* x;
     ColumnVector w, b;
@@ -43,17 +46,13 @@ struct LayerNorm {
         const float part = b.count * fast_reciprocal(count);
         return {count, fmaf(distance, part, a.mean), fmaf(distance * distance, a.count * part, a.squares + b.squares)};
     }
-    // The lower lane's comes first in both lanes, so that all get the same.
+    // All at once: their mean, then how far each is from it. Pair by pair takes twice as long.
     template <int LANES>
-    static __device__ __forceinline__ Statistic over_lanes(Statistic mine) {
-#pragma unroll
-        for (int offset = LANES / 2; offset; offset /= 2) {
-            const Statistic other = {__shfl_xor_sync(WHOLE_WARP, mine.count, offset),
-                                     __shfl_xor_sync(WHOLE_WARP, mine.mean, offset),
-                                     __shfl_xor_sync(WHOLE_WARP, mine.squares, offset)};
-            mine = threadIdx.x & offset ? together(other, mine) : together(mine, other);
-        }
-        return mine;
+    static __device__ __forceinline__ Statistic over_lanes(const Statistic& mine) {
+        const float count = lanes_sum<LANES>(mine.count), sum = lanes_sum<LANES>(mine.count * mine.mean);
+        const float inverse = count == 0.0f ? 0.0f : fast_reciprocal(count), rough = sum * inverse;
+        const float mean = fmaf(fmaf(-rough, count, sum), inverse, rough), distance = mine.mean - mean;
+        return {count, mean, lanes_sum<LANES>(fmaf(mine.count * distance, distance, mine.squares))};
     }
     template <int PACKS>
     static __device__ __forceinline__ void add(Statistic& mine, const Bits (&packs)[PACKS]) {
@@ -85,6 +84,20 @@ struct LayerNorm {
             for (int i = 0; i < PACK; ++i) squares = fmaf(values[i] - from, values[i] - from, squares);
         }
         return {static_cast<float>(inside * PACK), mean, squares};
+    }
+    static __device__ __forceinline__ float outside() { return 0.0f; }
+    template <int COUNT>
+    static __device__ __forceinline__ Statistic of_elements(const float (&values)[COUNT], int count) {
+        float sum = 0.0f, squares = 0.0f;
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) sum += values[i];
+        const float mean = count ? quotient(sum, count) : 0.0f;
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) {
+            const float difference = i < count ? values[i] - mean : 0.0f;
+            squares = fmaf(difference, difference, squares);
+        }
+        return {static_cast<float>(count), mean, squares};
     }
     static __device__ __forceinline__ void add_element(Statistic& mine, float value) {
         mine = together(mine, {1.0f, value, 0.0f});
@@ -133,6 +146,10 @@ struct LayerNorm {
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return {w.at<ALIGNED>(column), b.at<ALIGNED>(column)};
+    }
+    __device__ __forceinline__ Fetched fetch(long long column) const { return {w.fetch(column), b.fetch(column)}; }
+    __device__ __forceinline__ Extra extra_of(const Fetched& fetched, long long column) const {
+        return {w.of(fetched.w, column), b.of(fetched.b, column)};
     }
     __device__ __forceinline__ void map(float (&values)[PACK], const Extra& extra, const Scale& scale) const {
         float weights[PACK], shifts[PACK];

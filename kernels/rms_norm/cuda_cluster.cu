@@ -15,3 +15,9 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
 ) {
     rows_by_clusters(RmsNorm{x, {w, cols}, y}, cols);
 }
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_direct(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
+) {
+    rows_by_clusters_directly(RmsNorm{x, {w, cols}, y}, cols);
+}

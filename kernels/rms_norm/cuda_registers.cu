@@ -12,9 +12,9 @@
 #include "shared/rms_norm_parts.cuh"
 #include "shared/row_groups.cuh"
 
-template <int GROUP, int PACKS>
+template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
-    const Share<true> share = group_share<GROUP>(rows, cols);
+    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
     x += group_row<GROUP>() * cols;
     y += group_row<GROUP>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
@@ -24,11 +24,15 @@ __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCAL
 
     float squares = 0.0f;
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) squares += squares_of(packs[p]);
+    for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
+        squares += squares_of(packs[p]);
+    }
     const float scale = rsqrtf(group_sum<GROUP, 0>(squares) * one_of(cols) + EPSILON);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
         store_scaled(share, p, packs[p], scale, EARLY ? weights[p] : share.load(w, p), y);
     }
 }
@@ -37,20 +41,30 @@ __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCAL
 constexpr int BLOCKS_OF_8_PACKS = __CUDA_ARCH__ == 900 ? 2 : 1;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS, WIDTH)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
         long long rows, long long cols) {                                                                    \
-        normalise<GROUP, PACKS>(x, w, y, rows, cols);  \
+        normalise<GROUP, PACKS, WIDTH>(x, w, y, rows, cols);                                                 \
     }
 
-KERNEL(rms_norm_lanes_8, 8, 4, 128, 8)
-KERNEL(rms_norm_lanes_16, 16, 4, 128, 8)
-KERNEL(rms_norm_lanes_32, 32, 4, 128, 8)
-KERNEL(rms_norm_warp_1, 32, 1, 128, 8)
-KERNEL(rms_norm_warp_2, 32, 2, 128, 8)
-KERNEL(rms_norm_block_4, BLOCK_GROUP, 4, 512, 2)
-KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS)
+KERNEL(rms_norm_lanes_8, 8, 4, 128, 8, PACK)
+KERNEL(rms_norm_lanes_16, 16, 4, 128, 8, PACK)
+KERNEL(rms_norm_lanes_32, 32, 4, 128, 8, PACK)
+KERNEL(rms_norm_warp_1, 32, 1, 128, 8, PACK)
+KERNEL(rms_norm_warp_2, 32, 2, 128, 8, PACK)
+KERNEL(rms_norm_block_4, BLOCK_GROUP, 4, 512, 2, PACK)
+KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS, PACK)
+
+// Rows that start on BYTES, and not all of them on 16.
+#define KERNELS_BY(BYTES)                                                                                     \
+    KERNEL(rms_norm_lanes_8_by_##BYTES, 8, 4, 128, 7, BYTES / sizeof(SCALAR))                                \
+    KERNEL(rms_norm_lanes_16_by_##BYTES, 16, 4, 128, 7, BYTES / sizeof(SCALAR))                              \
+    KERNEL(rms_norm_lanes_32_by_##BYTES, 32, 4, 128, 7, BYTES / sizeof(SCALAR))                              \
+    KERNEL(rms_norm_block_4_by_##BYTES, BLOCK_GROUP, 4, 512, 2, BYTES / sizeof(SCALAR))                      \
+    KERNEL(rms_norm_block_8_by_##BYTES, BLOCK_GROUP, 8, 512, 1, BYTES / sizeof(SCALAR))
+KERNELS_BY(8)
+KERNELS_BY(4)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
@@ -64,6 +78,21 @@ KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_16, 16, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_32, 32, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows of up to LANES * EACH elements, at any alignment.
+#define KERNEL_OF_ELEMENTS(LANES, EACH)                                                                       \
+    extern "C" __global__ void __launch_bounds__(128) rms_norm_elements_##LANES##_##EACH(                   \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
+        long long rows, long long cols) {                                                                    \
+        rows_by_elements<LANES, EACH>(RmsNorm{x, {w, cols}, y}, rows, cols);                       \
+    }
+
+KERNEL_OF_ELEMENTS(1, 2)
+KERNEL_OF_ELEMENTS(1, 4)
+KERNEL_OF_ELEMENTS(2, 4)
+KERNEL_OF_ELEMENTS(4, 4)
+KERNEL_OF_ELEMENTS(8, 4)
+KERNEL_OF_ELEMENTS(16, 4)
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols) {

@@ -117,6 +117,13 @@ __device__ __forceinline__ void copy_bytes(void* to, const void* from, unsigned 
                  : "memory");
 }
 
+// The same for what L2 is to evict after what was written: load_evict_last says for whom.
+__device__ __forceinline__ void copy_bytes_evict_last(void* to, const void* from, unsigned bytes, Barrier* barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+                 ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(EVICT_LAST_POLICY)
+                 : "memory");
+}
+
 // Brings a map near, so that the first copy by it does not wait for it.
 __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

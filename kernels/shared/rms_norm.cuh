@@ -13,9 +13,9 @@ __device__ __forceinline__ float squares_of(const Bits& pack) {
     return sum;
 }
 
-template <bool PACKED>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void store_scaled(
-    const Share<PACKED>& share, int p, const Bits& pack, float scale, const Bits& w, SCALAR* y
+    const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack, float scale, const Bits& w, SCALAR* y
 ) {
     float values[PACK], weights[PACK];
     unpack_words(pack, values);

@@ -13,6 +13,7 @@ struct RmsNorm {
     };
     using Scale = float;
     using Extra = Bits;
+    using Fetched = ColumnVector::Fetched;
 
     const SCALAR* x;
     ColumnVector w;
@@ -35,6 +36,14 @@ struct RmsNorm {
     static __device__ __forceinline__ void add_some(Statistic& mine, const Bits (&packs)[PACKS], int) {
         add(mine, packs);
     }
+    static __device__ __forceinline__ float outside() { return 0.0f; }
+    template <int COUNT>
+    static __device__ __forceinline__ Statistic of_elements(const float (&values)[COUNT], int) {
+        Statistic mine = nothing();
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) add_element(mine, values[i]);
+        return mine;
+    }
     static __device__ __forceinline__ void add_element(Statistic& mine, float value) {
         mine.squares = fmaf(value, value, mine.squares);
     }
@@ -47,6 +56,10 @@ struct RmsNorm {
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return w.at<ALIGNED>(column);
+    }
+    __device__ __forceinline__ Fetched fetch(long long column) const { return w.fetch(column); }
+    __device__ __forceinline__ Extra extra_of(const Fetched& fetched, long long column) const {
+        return w.of(fetched, column);
     }
     __device__ __forceinline__ void map(float (&values)[PACK], const Extra& w, Scale scale) const {
         float weights[PACK];

@@ -8,7 +8,7 @@
 
 #include "shared/hopper.cuh"
 #include "shared/overlap.cuh"
-#include "shared/row_parts.cuh"
+#include "shared/row_groups.cuh"
 
 constexpr int PIECES = 4;        // of a part, at most, each with a barrier
 constexpr int MOST_BLOCKS = 16;  // of a cluster
@@ -64,7 +64,7 @@ __device__ __forceinline__ void start_copies(
         const unsigned bytes = 16 * (packs - first < each ? packs - first : each);
         arrive_and_expect(arrived, bytes * INPUTS);
 #pragma unroll
-        for (int i = 0; i < INPUTS; ++i) copy_bytes(to[i] + first, from[i] + first * PACK, bytes, arrived);
+        for (int i = 0; i < INPUTS; ++i) copy_bytes_evict_last(to[i] + first, from[i] + first * PACK, bytes, arrived);
     }
 }
 
@@ -89,6 +89,7 @@ __device__ __forceinline__ void expect_extras(const Operation& operation, const 
         const int pack = threadIdx.x + p * blockDim.x;
         if (pack < part.packs) operation.expect(part.column(pack));
     }
+    if (part.has_edges()) operation.expect(part.edge());
 }
 
 // The statistic of this block's part of a row, whose packs it leaves at `packs` and this thread's edge in `edge`.
@@ -168,5 +169,63 @@ __device__ __forceinline__ void rows_by_clusters(const Operation& operation, lon
         finish_part<true>(operation, part, mine, cols, blocks, rank, packs, edge, y);
     } else {
         finish_part<false>(operation, part, mine, cols, blocks, rank, packs, edge, y);
+    }
+}
+
+// ---- Parts of few rows: by way of registers, which is shorter than by way of shared memory -----------
+
+constexpr int DIRECT_PACKS = 2;  // of a thread, as in row_parts.py
+
+// What the outputs need beside the packs is under way beside them too.
+template <bool ALIGNED, typename Operation>
+__device__ __forceinline__ void finish_directly(
+    const Operation& operation, const RowPart& part, Bits (&packs)[DIRECT_PACKS], int inside, float edge,
+    long long cols, int blocks, int rank, SCALAR* y
+) {
+    typename Operation::Extra extras[DIRECT_PACKS];
+    typename Operation::Fetched fetched[DIRECT_PACKS];
+    const auto column = [&](int p) { return part.column(threadIdx.x + p * blockDim.x); };
+#pragma unroll
+    for (int p = 0; p < DIRECT_PACKS; ++p) {
+        if (p >= inside) break;
+        if constexpr (ALIGNED) extras[p] = operation.template extra<true>(column(p));
+        else fetched[p] = operation.fetch(column(p));
+    }
+    if (part.has_edges()) operation.expect(part.edge());
+    let_next_start();
+    auto mine = Operation::nothing();
+    Operation::add_some(mine, packs, inside);
+    if (part.has_edges()) Operation::add_element(mine, edge);
+    wait_for_blocks(blocks);
+    const auto scale = operation.scale_of(over_cluster<Operation>(mine, blocks, rank), cols);
+#pragma unroll
+    for (int p = 0; p < DIRECT_PACKS; ++p) {
+        if (p >= inside) break;
+        if constexpr (!ALIGNED) extras[p] = operation.extra_of(fetched[p], column(p));
+        write_pack<ALIGNED>(operation, scale, extras[p], packs[p], y + column(p));
+    }
+    if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
+}
+
+// Each cluster takes a row, of which a thread has DIRECT_PACKS packs at most.
+template <typename Operation>
+__device__ __forceinline__ void rows_by_clusters_directly(const Operation& operation, long long cols) {
+    const int blocks = blocks_of_cluster(), rank = static_cast<int>(rank_in_cluster());
+    const long long start = blockIdx.x / static_cast<unsigned>(blocks) * cols;
+    const RowPart part(operation.x + start, cols, rank, blocks);
+    SCALAR* y = operation.y + start;
+    arrive_at_blocks(blocks);
+    wait_for_previous();
+    Bits packs[DIRECT_PACKS];
+    const int inside = load_row(operation, start + part.first, part.packs, threadIdx.x, blockDim.x, packs);
+    float edge = 0.0f;
+    if (part.has_edges()) {
+        if constexpr (Operation::INPUTS == 1) edge = to_float(operation.x[start + part.edge()]);
+        else edge = operation.join_edge(start + part.edge());
+    }
+    if (are_aligned(operation, part, y)) {
+        finish_directly<true>(operation, part, packs, inside, edge, cols, blocks, rank, y);
+    } else {
+        finish_directly<false>(operation, part, packs, inside, edge, cols, blocks, rank, y);
     }
 }

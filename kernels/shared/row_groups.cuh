@@ -105,6 +105,7 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
         const int edge = thread + e * threads;
         if (edge >= run.edges) break;
         const long long at = start + run.edge_at(edge);
+        operation.expect(run.edge_at(edge));
         if constexpr (Operation::INPUTS == 1) edges[e] = to_float(operation.x[at]);
         else edges[e] = operation.join_edge(at);
         ++edges_here;
@@ -131,13 +132,10 @@ __device__ __forceinline__ void rows_by_elements(const Operation& operation, lon
     float values[EACH];
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
-        if (lane + e * LANES < length) values[e] = to_float(operation.x[start + lane + e * LANES]);
+        const bool has = lane + e * LANES < length;
+        values[e] = has ? to_float(operation.x[start + lane + e * LANES]) : Operation::outside();
     }
-    auto mine = Operation::nothing();
-#pragma unroll
-    for (int e = 0; e < EACH; ++e) {
-        if (lane + e * LANES < length) Operation::add_element(mine, values[e]);
-    }
+    const auto mine = Operation::of_elements(values, lane < length ? (length - lane + LANES - 1) / LANES : 0);
     const auto scale = operation.scale_of(Operation::template over_lanes<LANES>(mine), cols);
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {

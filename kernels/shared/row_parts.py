@@ -22,11 +22,15 @@ _MOST_THREADS = 512  # as in row_parts.cuh
 _MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
 _FEWER_ARE_ALLOWED = ("sm_12",)
 _PART_BYTES = 64 << 10  # of shared memory, in a block of many rows
+_ONE_PART_BYTES = 96 << 10  # of a row that one block takes, two of which share a multiprocessor
 _FEW_ROWS_PART_BYTES = 128 << 10  # where rows are no more than a few a multiprocessor
-_FEW_ROWS = 4  # of a multiprocessor
+_FEW_ROWS = 4  # of a multiprocessor, or blocks of so large parts
 _MEETING_US = 0.7  # that the blocks of a cluster take to start together and to meet
 _BYTES_PER_US = 36 << 10  # of a part, that a block reads and writes while there is bandwidth to spare
-_LEAST_PART_BYTES = 4 << 10  # of the grid; a shorter part is not worth another block
+_DIRECT_PACKS = 2  # of a thread that keeps its packs in registers
+_LEAST_PART_BYTES = (
+    4 << 10
+)  # of the grid, and of a few rows in registers; a shorter part is not worth another block
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
 _MOST_PART_BYTES = 192 << 10  # of all inputs, in a block; less where a block has less
 _BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
@@ -61,11 +65,13 @@ def cluster_shape(
     if rows < multiprocessors:
         blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most, few_rows_part)
     else:
-        few = rows < _FEW_ROWS * multiprocessors
+        few = rows * -(-kept // few_rows_part) <= _FEW_ROWS * multiprocessors
         part_bytes = few_rows_part if few else _PART_BYTES
-        blocks = min(1 << (-(-kept // part_bytes) - 1).bit_length(), most)
+        if kept <= min(_ONE_PART_BYTES, shared_bytes):
+            part_bytes = kept
+        blocks = min(1 << (-(-kept // max(part_bytes, 1)) - 1).bit_length(), most)
     packs = packs_of_part(row_bytes // _PACK_BYTES, blocks) * inputs
-    each, most_threads = _packs_and_threads(rows, blocks, multiprocessors)
+    each, most_threads = _packs_and_threads(rows, packs, blocks, multiprocessors)
     threads = -(-packs // (each * _WARP)) * _WARP
     return ClusterShape(blocks, min(max(threads, 64 * min(blocks, 2)), most_threads), packs * _PACK_BYTES)
 
@@ -78,13 +84,26 @@ def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, p
     return min(allowed, key=lambda blocks: (blocks > 1) * _MEETING_US + kept / blocks / _BYTES_PER_US)
 
 
-def _packs_and_threads(rows: int, blocks: int, multiprocessors: int) -> tuple[int, int]:
+def _packs_and_threads(rows: int, packs: int, blocks: int, multiprocessors: int) -> tuple[int, int]:
     """Packs of a thread, and threads of a block at most: more where it has a multiprocessor to itself."""
     if rows * blocks <= multiprocessors and blocks > 1:
         return 2, _MOST_THREADS // 2
-    if blocks == 1 and rows < _FEW_ROWS * multiprocessors:
+    if blocks == 1 and (rows < _FEW_ROWS * multiprocessors or packs > _PART_BYTES // _PACK_BYTES):
         return 8, _MOST_THREADS
     return (9, _MOST_THREADS // 2) if blocks == 1 else (16, _MOST_THREADS)
+
+
+def direct_shape(rows: int, row_bytes: int, multiprocessors: int, most: int) -> tuple[int, int] | None:
+    """Blocks of a cluster and their threads, which keep a pack or two of so few rows; None of others."""
+    if rows > multiprocessors:
+        return None
+    choices = [1 << power for power in range(most.bit_length())]
+    spread = [blocks for blocks in choices if blocks * rows <= 2 * multiprocessors]
+    worth = [blocks for blocks in spread if row_bytes >= blocks * _LEAST_PART_BYTES] or choices[:1]
+    packs = packs_of_part(row_bytes // _PACK_BYTES, worth[-1])
+    if packs > _DIRECT_PACKS * _MOST_THREADS:
+        return None
+    return worth[-1], max(min(-(-packs // _WARP) * _WARP, _MOST_THREADS), 2 * _WARP)
 
 
 def launch_clusters(
@@ -104,6 +123,11 @@ def launch_clusters(
     row_bytes = cols * x.element_size()
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
     shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)
+    if direct := direct_shape(rows, row_bytes, program.multiprocessor_count, most):
+        blocks, threads = direct
+        grid = rows * blocks
+        program.launch(f"{name}_direct", grid, threads, x, *others, cols, cluster=blocks, overlaps=True)
+        return
     program.launch(
         name,
         rows * shape.blocks,

@@ -45,31 +45,50 @@ __device__ __forceinline__ Bits pack_bits(const float (&values)[PACK]) {
     return reinterpret_cast<const Bits&>(pack);
 }
 
-// A thread's share of a row, or of a piece of it short enough for 32-bit indices. Where rows are not packed it
-// is single elements a row group apart, so that the lanes of a warp still read neighbours.
-template <bool PACKED>
-struct Share {
+// A thread's share of a row, or of a piece of it short enough for 32-bit indices, by accesses of WIDTH elements: PACK
+// where rows begin on 16 bytes, fewer where they begin on fewer. What a pack keeps are then accesses LANES threads apart, so
+// that the lanes of a warp still read neighbours: a warp or the lanes of the row group, which the compiler knows, or all
+// of its threads, for which LANES is 0.
+template <int WIDTH, int LANES>
+struct ShareBy {
     int thread, threads;  // of the row group
     int cols;             // of the row; 0 for a row group past the last row
 
+    static constexpr int ACCESSES = PACK / WIDTH;  // of a pack
+    struct alignas(WIDTH * sizeof(SCALAR)) Access {
+        SCALAR element[WIDTH];
+    };
+
+    // From one access of a pack to the next.
+    __device__ __forceinline__ int apart() const { return (LANES ? LANES : threads) * WIDTH; }
     __device__ __forceinline__ int column(int pack, int i) const {
-        return PACKED ? (thread + pack * threads) * PACK + i : thread + (pack * PACK + i) * threads;
+        const int before = LANES && WIDTH < PACK ? thread / LANES * LANES * (PACK - WIDTH) : 0;
+        return before + thread * WIDTH + pack * threads * PACK + i / WIDTH * apart() + i % WIDTH;
     }
-    __device__ __forceinline__ bool has(int pack, int i) const { return column(pack, PACKED ? 0 : i) < cols; }
+    __device__ __forceinline__ bool has(int pack, int i) const { return column(pack, i / WIDTH * WIDTH) < cols; }
+    // Whether no thread of the row group has anything of this pack and of those after it. Only asked where accesses are
+    // narrow, as they take instructions.
+    __device__ __forceinline__ bool skips(int pack) const { return WIDTH < PACK && pack * threads * PACK >= cols; }
+    // The same of element `i` of a pack, for a warp or the lanes that accesses lie apart.
+    __device__ __forceinline__ bool skips_element(int pack, int i) const {
+        return i % WIDTH == 0 && column(pack, i) - thread % LANES * WIDTH >= cols;
+    }
 
     // What lies outside the row reads as `outside`, a word of one or two elements.
     template <bool EVICT_LAST = false>
     __device__ __forceinline__ Bits load(const SCALAR* row, int pack, unsigned outside = 0) const {
         Bits bits = {outside, outside, outside, outside};
-        if (PACKED) {
+        if constexpr (WIDTH == PACK) {
             if (has(pack, 0)) {
                 if constexpr (EVICT_LAST) bits = ::load_evict_last(row + column(pack, 0));
                 else bits = *reinterpret_cast<const Bits*>(row + column(pack, 0));
             }
         } else {
+            const SCALAR* const first = row + column(pack, 0);  // the others at constant distances
+            Access* const accesses = reinterpret_cast<Access*>(&bits);
 #pragma unroll
-            for (int i = 0; i < PACK; ++i) {
-                if (has(pack, i)) reinterpret_cast<Pack&>(bits).element[i] = row[column(pack, i)];
+            for (int a = 0; a < ACCESSES; ++a) {
+                if (has(pack, a * WIDTH)) accesses[a] = *reinterpret_cast<const Access*>(first + a * apart());
             }
         }
         return bits;
@@ -92,12 +111,14 @@ struct Share {
     }
 
     __device__ __forceinline__ void store(SCALAR* row, int pack, const Bits& bits) const {
-        if (PACKED) {
+        if constexpr (WIDTH == PACK) {
             if (has(pack, 0)) *reinterpret_cast<Bits*>(row + column(pack, 0)) = bits;
         } else {
+            SCALAR* const first = row + column(pack, 0);
+            const Access* const accesses = reinterpret_cast<const Access*>(&bits);
 #pragma unroll
-            for (int i = 0; i < PACK; ++i) {
-                if (has(pack, i)) row[column(pack, i)] = reinterpret_cast<const Pack&>(bits).element[i];
+            for (int a = 0; a < ACCESSES; ++a) {
+                if (has(pack, a * WIDTH)) *reinterpret_cast<Access*>(first + a * apart()) = accesses[a];
             }
         }
     }
@@ -107,6 +128,10 @@ struct Share {
     }
 };
 
+// Of whole packs, or of single elements where rows are not packed.
+template <bool PACKED>
+struct Share : ShareBy<PACKED ? PACK : 1, 0> {};
+
 // The row of this thread's row group, and the thread's share of it.
 template <int GROUP>
 __device__ __forceinline__ long long group_row() {
@@ -114,11 +139,18 @@ __device__ __forceinline__ long long group_row() {
     return static_cast<long long>(blockIdx.x) * (blockDim.x / GROUP) + threadIdx.x / GROUP;
 }
 
-template <int GROUP>
-__device__ __forceinline__ Share<true> group_share(long long rows, long long cols) {
+template <int GROUP, int WIDTH>
+    __device__ __forceinline__ ShareBy < WIDTH,
+    GROUP<WARP ? GROUP : WARP> group_share_by(long long rows, long long cols) {
     const int length = group_row<GROUP>() < rows ? static_cast<int>(cols) : 0;
     if (GROUP > WARP) return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), length};
     return {static_cast<int>(threadIdx.x) % GROUP, GROUP, length};
+}
+
+template <int GROUP>
+__device__ __forceinline__ Share<true> group_share(long long rows, long long cols) {
+    const auto share = group_share_by<GROUP, PACK>(rows, cols);
+    return {{share.thread, share.threads, share.cols}};
 }
 
 // A row that registers do not hold is processed in pieces of one pack a thread. This is the thread's share of the
@@ -126,7 +158,8 @@ __device__ __forceinline__ Share<true> group_share(long long rows, long long col
 template <bool PACKED>
 __device__ __forceinline__ Share<PACKED> piece_share(long long start, long long cols) {
     const long long left = cols - start, piece = static_cast<long long>(blockDim.x) * PACK;
-    return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)};
+    return {
+        {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)}};
 }
 
 // Zero, but the compiler cannot know it: the grid's last extent has no more than 16 bits.

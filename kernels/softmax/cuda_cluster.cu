@@ -15,3 +15,9 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) softmax_cluster(
 ) {
     rows_by_clusters(Softmax{x, y}, cols);
 }
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direct(
+    const SCALAR* x, SCALAR* y, long long cols
+) {
+    rows_by_clusters_directly(Softmax{x, y}, cols);
+}

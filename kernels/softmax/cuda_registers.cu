@@ -30,9 +30,9 @@ __device__ __forceinline__ Statistics over_group(Statistics mine) {
     }
 }
 
-template <int GROUP, int PACKS>
+template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
-    const Share<true> share = group_share<GROUP>(rows, cols);
+    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
     x += group_row<GROUP>() * cols;
     y += group_row<GROUP>() * cols;
     Bits packs[PACKS];
@@ -40,26 +40,39 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     const Statistics all = over_group<GROUP>(statistics_of(packs));
     keep_packed(packs);
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) store_powers(share, p, packs[p], all, y);
+    for (int p = 0; p < PACKS; ++p) {
+        if (share.skips(p)) break;
+        store_powers(share, p, packs[p], all, y);
+    }
 }
 
 // Three blocks of 512 threads leave 40 registers a thread, which suffice on Hopper.
 constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS, WIDTH)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {              \
-        softmax_row<GROUP, PACKS>(x, y, rows, cols);  \
+        softmax_row<GROUP, PACKS, WIDTH>(x, y, rows, cols);                                                  \
     }
 
-KERNEL(softmax_lanes_8, 8, 4, 128, 7)
-KERNEL(softmax_lanes_16, 16, 4, 128, 7)
-KERNEL(softmax_lanes_32, 32, 4, 128, 7)
-KERNEL(softmax_warp_1, 32, 1, 128, 7)
-KERNEL(softmax_warp_2, 32, 2, 128, 7)
-KERNEL(softmax_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512)
-KERNEL(softmax_block_8, BLOCK_GROUP, 8, 512, 1)
+KERNEL(softmax_lanes_8, 8, 4, 128, 7, PACK)
+KERNEL(softmax_lanes_16, 16, 4, 128, 7, PACK)
+KERNEL(softmax_lanes_32, 32, 4, 128, 7, PACK)
+KERNEL(softmax_warp_1, 32, 1, 128, 7, PACK)
+KERNEL(softmax_warp_2, 32, 2, 128, 7, PACK)
+KERNEL(softmax_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512, PACK)
+KERNEL(softmax_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
+
+// Rows that start on BYTES, and not all of them on 16.
+#define KERNELS_BY(BYTES)                                                                                     \
+    KERNEL(softmax_lanes_8_by_##BYTES, 8, 4, 128, 7, BYTES / sizeof(SCALAR))                                 \
+    KERNEL(softmax_lanes_16_by_##BYTES, 16, 4, 128, 7, BYTES / sizeof(SCALAR))                               \
+    KERNEL(softmax_lanes_32_by_##BYTES, 32, 4, 128, 7, BYTES / sizeof(SCALAR))                               \
+    KERNEL(softmax_block_4_by_##BYTES, BLOCK_GROUP, 4, 512, 2, BYTES / sizeof(SCALAR))                       \
+    KERNEL(softmax_block_8_by_##BYTES, BLOCK_GROUP, 8, 512, 1, BYTES / sizeof(SCALAR))
+KERNELS_BY(8)
+KERNELS_BY(4)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
@@ -81,11 +94,16 @@ KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_8, BLOCK_GROUP, 8, 512, 1)
         rows_by_elements<LANES, EACH>(Softmax{x, y}, rows, cols);                                             \
     }
 
+KERNEL_OF_ELEMENTS(1, 2)
+KERNEL_OF_ELEMENTS(1, 4)
+KERNEL_OF_ELEMENTS(2, 4)
+KERNEL_OF_ELEMENTS(4, 4)
+KERNEL_OF_ELEMENTS(8, 4)
+KERNEL_OF_ELEMENTS(16, 4)
 KERNEL_OF_ELEMENTS(4, 1)
 KERNEL_OF_ELEMENTS(8, 1)
 KERNEL_OF_ELEMENTS(16, 1)
 KERNEL_OF_ELEMENTS(16, 2)
-KERNEL_OF_ELEMENTS(16, 4)
 
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {

@@ -13,6 +13,7 @@ struct Softmax {
         float base, factor;
     };
     struct Extra {};
+    struct Fetched {};
 
     const SCALAR* x;
     SCALAR* y;
@@ -33,6 +34,17 @@ struct Softmax {
     static __device__ __forceinline__ void add_some(Statistic& mine, const Bits (&packs)[PACKS], int) {
         mine = statistics_of(packs);
     }
+    static __device__ __forceinline__ float outside() { return NEGATIVE_INFINITY; }
+    template <int COUNT>
+    static __device__ __forceinline__ Statistic of_elements(const float (&values)[COUNT], int) {
+        Statistic mine = of_nothing();
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) mine.highest = fmaxf(mine.highest, values[i]);
+        const float base = base_of(mine.highest);
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) mine.total += power_of(values[i], base);
+        return mine;
+    }
     static __device__ __forceinline__ void add_element(Statistic& mine, float value) {
         mine = ::together(mine, {value, power_of(value, base_of(value))});
     }
@@ -46,6 +58,8 @@ struct Softmax {
     __device__ __forceinline__ Extra extra(long long) const {
         return {};
     }
+    __device__ __forceinline__ Fetched fetch(long long) const { return {}; }
+    __device__ __forceinline__ Extra extra_of(const Fetched&, long long) const { return {}; }
     __device__ __forceinline__ void map(float (&values)[PACK], const Extra&, const Scale& scale) const {
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = power_of(values[i], scale.base) * scale.factor;

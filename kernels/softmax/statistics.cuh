@@ -83,9 +83,9 @@ __device__ __forceinline__ Statistics statistics_of(const Bits (&packs)[PACKS]) 
     return mine;
 }
 
-template <bool PACKED>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void store_powers(
-    const Share<PACKED>& share, int p, const Bits& pack, const Statistics& all, SCALAR* y
+    const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack, const Statistics& all, SCALAR* y
 ) {
     const float base = base_of(all.highest), scale = fast_reciprocal(all.total);
     float values[PACK];

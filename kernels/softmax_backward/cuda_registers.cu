@@ -6,7 +6,8 @@
 //   Rows that do not start on 16 bytes have a few elements more at their edges, one a thread. A row that is too long
 //   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
 //   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
-//   launched while the first one works. Rows of a few elements at any alignment go through shared memory, many at once.
+//   launched while the first one works. Rows of up to 64 elements that are not packed go
+//   element by element, several a warp.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
@@ -161,53 +162,44 @@ RUN_KERNEL(softmax_backward_run_warp_4, 32, 4, 128, RUN_BLOCKS)
 RUN_KERNEL(softmax_backward_run_block_4, BLOCK_GROUP, 4, 512, 2)
 RUN_KERNEL(softmax_backward_run_block_8, BLOCK_GROUP, 8, 512, 1)
 
-// Short rows: those of a block lie one behind the other, and come and go as one run. Some lanes have a row of it.
-constexpr int SLAB_THREADS = 256, SLAB_ELEMENTS = 1024;  // as in cuda_registers.py
-
-template <int LANES>
-__device__ __forceinline__ void backward_slab(
+// Short rows element by element, a lane every LANES-th of them.
+template <int LANES, int EACH>
+__device__ __forceinline__ void backward_elements(
     const SCALAR* dy, const SCALAR* y, SCALAR* dx, long long rows, long long cols
 ) {
-    __shared__ Bits of_dy[SLAB_ELEMENTS / PACK + 1], of_y[SLAB_ELEMENTS / PACK + 1];
-    constexpr int HEIGHT = SLAB_THREADS / LANES;
-    const long long first = static_cast<long long>(blockIdx.x) * HEIGHT, start = first * cols;
-    const int width = static_cast<int>(cols),
-              height = static_cast<int>(min(rows - first, static_cast<long long>(HEIGHT)));
-    const int skew = static_cast<int>(bytes_past(y + start) / sizeof(SCALAR)), count = height * width;
-    for (int at = threadIdx.x * PACK - skew, pack = threadIdx.x; at < count;
-         at += SLAB_THREADS * PACK, pack += SLAB_THREADS) {
-        of_dy[pack] = load_near(dy + start + at, dy, dy + rows * cols);
-        of_y[pack] = load_near(y + start + at, y, y + rows * cols);
+    const long long row = thread_of_grid() / LANES, start = row * cols;
+    const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;
+    float gradients[EACH], powers[EACH], sum = 0.0f;
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int column = lane + e * LANES;
+        gradients[e] = column < length ? to_float(dy[start + column]) : 0.0f;
+        powers[e] = column < length ? to_float(y[start + column]) : 0.0f;
     }
-    __syncthreads();
-    const int row = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    SCALAR* const gradients = reinterpret_cast<SCALAR*>(of_dy) + skew + row * width;
-    const SCALAR* const powers = reinterpret_cast<const SCALAR*>(of_y) + skew + row * width;
-    const int length = row < height ? width : 0;
-    float sum = 0.0f;
-    for (int at = lane; at < length; at += LANES) sum = fmaf(to_float(gradients[at]), to_float(powers[at]), sum);
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) sum = fmaf(gradients[e], powers[e], sum);
     sum = lanes_sum<LANES>(sum);
-    for (int at = lane; at < length; at += LANES) {
-        from_float(to_float(powers[at]) * (to_float(gradients[at]) - sum), gradients[at]);
-    }
-    __syncthreads();
-    SCALAR* const to = dx + start;
-    for (int at = threadIdx.x * PACK - skew, pack = threadIdx.x; at < count;
-         at += SLAB_THREADS * PACK, pack += SLAB_THREADS) {
-        if (at >= 0 && at + PACK <= count) *reinterpret_cast<Bits*>(to + at) = of_dy[pack];
-        else store_elements(to + at, of_dy[pack], max(-at, 0), min(count - at, PACK));
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int column = lane + e * LANES;
+        if (column < length) from_float(powers[e] * (gradients[e] - sum), dx[start + column]);
     }
 }
 
-#define SLAB_KERNEL(LANES)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(SLAB_THREADS, 8) softmax_backward_slab_##LANES(             \
+// Rows of up to LANES * EACH elements, at any alignment.
+#define SHORT_KERNEL(LANES, EACH)                                                                            \
+    extern "C" __global__ void __launch_bounds__(128) softmax_backward_short_##LANES##_##EACH(               \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
-        backward_slab<LANES>(dy, y, dx, rows, cols);                                                         \
+        backward_elements<LANES, EACH>(dy, y, dx, rows, cols);                                               \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(4)
+SHORT_KERNEL(1, 2)
+SHORT_KERNEL(1, 4)
+SHORT_KERNEL(2, 4)
+SHORT_KERNEL(4, 4)
+SHORT_KERNEL(8, 4)
+SHORT_KERNEL(16, 4)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

@@ -1,5 +1,7 @@
 """Launches ``cuda_registers.cu``: softmax's gradient, some lanes a row up to 2 KB, blocks above."""
 
+import math
+
 import torch
 
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
@@ -10,8 +12,8 @@ WARP_THREADS = 128  # of a block of short rows
 MOST_THREADS = 512
 MOST_PACKS = 8  # of a thread
 SPREAD_FROM_PACKS = 2048  # of a row, of which there are so few that blocks of a cluster share it
-SLAB_THREADS = 256  # as in cuda_registers.cu
-SLAB_COLUMNS = {1: 4, 4: 16}  # at most, by lanes of a row
+# Of a row that goes element by element, and elements of each.
+LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 
@@ -29,7 +31,7 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols)
         return dx
     if not is_long:
-        name, grid, block = slab(rows, cols) or run_group(rows, packs)
+        name, grid, block = short_rows(rows, cols) or run_group(rows, packs)
         program.launch(f"softmax_backward_{name}", grid, block, dy, y, dx, rows, cols)
         return dx
     capability = torch.cuda.get_device_capability(dy.device)
@@ -57,10 +59,12 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return dx
 
 
-def slab(rows: int, cols: int) -> tuple[str, int, int] | None:
-    """The same of short rows, that a block takes as one run; None of others."""
-    lanes = next((lanes for lanes, most in SLAB_COLUMNS.items() if cols <= most), None)
-    return (f"slab_{lanes}", -(-rows * lanes // SLAB_THREADS), SLAB_THREADS) if lanes else None
+def short_rows(rows: int, cols: int) -> tuple[str, int, int] | None:
+    """The same of short rows, that go element by element; None of others."""
+    if cols > math.prod(LANES_AND_EACH[-1]):
+        return None
+    lanes, each = next(pair for pair in LANES_AND_EACH if cols <= math.prod(pair))
+    return f"short_{lanes}_{each}", -(-rows * lanes // WARP_THREADS), WARP_THREADS
 
 
 def run_group(rows: int, packs: int) -> tuple[str, int, int]:

@@ -16,8 +16,9 @@
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
-constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
-constexpr int SIDE = SQUARES * PACK;  // elements
+constexpr int SQUARES = 16;                       // on a side of the tile, as in cuda_swizzled.py
+constexpr int SIDE = SQUARES * PACK;              // elements
+constexpr int FEW_THREADS = 256, FEW_PACKS = 10;  // of a block that has all of few rows, and of a thread, at most
 
 // Position, in its row of the tile, of the pack in column `column` and line `line` of squares.
 __device__ __forceinline__ int swizzled(int line, int column) { return column ^ line; }
@@ -68,31 +69,40 @@ extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_ti
     transpose_tile<2 * TILE>(x, y, rows, cols);
 }
 
-#define SKEWED_KERNEL(PACKS)                                                                    \
-    extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_##PACKS(      \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
-        transpose_skewed<PACKS>(x, y, rows, cols);                                              \
+#define SKEWED_KERNEL(NAME, DOWN, ACROSS, SHIFTED, BLOCKS)                                       \
+    extern "C" __global__ void __launch_bounds__(DOWN* ACROSS, BLOCKS) transpose_##NAME(         \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {  \
+        transpose_skewed<DOWN, ACROSS, SHIFTED>(x, y, rows, cols);                               \
     }
 
-SKEWED_KERNEL(4)
-SKEWED_KERNEL(16)
+constexpr int SKEWED_BLOCKS = 7;  // of a multiprocessor: more would spill
 
-__device__ __forceinline__ SCALAR* thin_tile() {
-    __shared__ SCALAR tile[THIN_ELEMENTS + 2 * (MOST_FEW + WARP)];
-    return tile;
-}
+SKEWED_KERNEL(skewed, 16, 8, false, SKEWED_BLOCKS)
+SKEWED_KERNEL(shifted_16, 16, 16, true, 4)
+SKEWED_KERNEL(shifted_32, 32, 8, true, 4)
 
-extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_few_rows(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long bits
+extern "C" __global__ void __launch_bounds__(FEW_THREADS, 4) transpose_skewed_few(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long across
 ) {
-    transpose_few_rows(x, y, thin_tile(), rows, cols, static_cast<int>(bits));
+    transpose_skewed_few<FEW_THREADS, FEW_PACKS>(x, y, rows, cols, static_cast<int>(across));
 }
 
-extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_few_cols(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long bits
+extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_small(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
-    transpose_few_cols(x, y, thin_tile(), rows, cols, static_cast<int>(bits));
+    transpose_skewed_by_elements<4>(x, y, rows, cols);
 }
+
+#define THIN_KERNEL(NAME)                                                                       \
+    extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_##NAME(                \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols,   \
+        long long bits) {                                                                       \
+        extern __shared__ __align__(16) Bits thin_packs[];                                      \
+        transpose_##NAME(x, y, thin_packs, rows, cols, static_cast<int>(bits));                 \
+    }
+
+THIN_KERNEL(few_rows)
+THIN_KERNEL(few_cols)
 
 extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_rows(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols

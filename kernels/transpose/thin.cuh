@@ -1,91 +1,122 @@
 // Transpose of a matrix with few rows or few columns, for any size and alignment.
 #pragma once
 
-#include "shared/common.cuh"
+#include "shared/shifted.cuh"
 
-constexpr int THIN_THREADS = 256;    // as in cuda_swizzled.py
-constexpr int THIN_ELEMENTS = 8192;  // of a tile, as in cuda_swizzled.py
-constexpr int MOST_FEW = 256;        // lines of a thin matrix, as in cuda_swizzled.py
-constexpr int DIRECT_UNROLL = 2;     // elements of a thread without a tile, as in cuda_swizzled.py
-constexpr int THIN_UNROLL = 8;       // accesses of a thread under way at once
+constexpr int THIN_THREADS = 256;  // as in cuda_swizzled.py
+constexpr int DIRECT_UNROLL = 2;   // elements of a thread without a tile, as in cuda_swizzled.py
+constexpr int THIN_UNROLL = 4;     // packs of a thread under way at once
 
-// A tile of `few` lines of LENGTH neighbours, of which LENGTH is a power of two: on the side where the matrix is long
-// its lines lie far apart, on the other side the tile is one run, element `line` of `at` at at * few + line.
-struct ThinTile {
-    SCALAR* shared;
-    unsigned few, bits, pitch;  // 2^bits is LENGTH
-    unsigned part_of_few;       // 2^32 / few, rounded up: its product with an index below 2^13 divides by few
+// index / by, of an index below 2^16 and a divisor below 2^9.
+struct Divisor {
+    unsigned by, part;
 
-    __device__ __forceinline__ ThinTile(SCALAR* shared, int few, int bits) : shared(shared), few(few), bits(bits) {
-        pitch = (1u << bits) + (few < WARP ? (WARP + few - 1) / few : 1);  // neighbours of the run in different banks
-        part_of_few = few == 1 ? 0 : 0xffffffffu / few + 1;
-    }
-    __device__ __forceinline__ SCALAR& of_lines(unsigned line, unsigned at) const { return shared[line * pitch + at]; }
-    __device__ __forceinline__ SCALAR& of_run(unsigned index) const {
-        const unsigned at = few == 1 ? index : __umulhi(index, part_of_few);
-        return of_lines(index - at * few, at);
-    }
+    __device__ __forceinline__ explicit Divisor(unsigned by) : by(by), part(by == 1 ? 0 : 0xffffffffu / by + 1) {}
+    __device__ __forceinline__ unsigned of(unsigned index) const { return by == 1 ? index : __umulhi(index, part); }
 };
 
-// Few rows, of which the tile is LENGTH columns: y is a run.
-__device__ __forceinline__ void transpose_few_rows(
-    const SCALAR* x, SCALAR* y, SCALAR* shared, long long rows, long long cols, int bits
-) {
-    const ThinTile tile(shared, static_cast<int>(rows), bits);
-    const long long first = static_cast<long long>(blockIdx.x) << bits;
-    const unsigned whole = 1u << bits, length = static_cast<unsigned>(cols - first < whole ? cols - first : whole);
-    x += first;
-    y += first * rows;
-    const unsigned count = tile.few << bits;
-    for (unsigned index = threadIdx.x; index < count; index += THIN_UNROLL * THIN_THREADS) {
-        SCALAR values[THIN_UNROLL];
+// Calls act(index, pack) with load(index) for every index below `count`, some loads under way at once.
+template <typename Load, typename Act>
+__device__ __forceinline__ void for_thin_packs(int count, const Load& load, const Act& act) {
+    for (int first = threadIdx.x; first < count; first += THIN_UNROLL * THIN_THREADS) {
+        Bits packs[THIN_UNROLL];
 #pragma unroll
         for (int u = 0; u < THIN_UNROLL; ++u) {
-            const unsigned i = index + u * THIN_THREADS, at = i & (whole - 1);
-            if (i < count && at < length) values[u] = x[(i >> bits) * cols + at];
+            const int index = first + u * THIN_THREADS;
+            if (index < count) packs[u] = load(index);
         }
 #pragma unroll
         for (int u = 0; u < THIN_UNROLL; ++u) {
-            const unsigned i = index + u * THIN_THREADS;
-            if (i < count) tile.of_lines(i >> bits, i & (whole - 1)) = values[u];
+            const int index = first + u * THIN_THREADS;
+            if (index < count) act(index, packs[u]);
         }
-    }
-    __syncthreads();
-    const unsigned elements = length * tile.few;
-    for (unsigned index = threadIdx.x * PACK; index < elements; index += THIN_THREADS * PACK) {
-        Pack pack;
-#pragma unroll
-        for (unsigned i = 0; i < PACK; ++i) pack.element[i] = tile.of_run(min(index + i, elements - 1));
-        store_part(y + index, pack, elements - index);
     }
 }
 
-// Few columns, and LENGTH rows: x is a run.
-__device__ __forceinline__ void transpose_few_cols(
-    const SCALAR* x, SCALAR* y, SCALAR* shared, long long rows, long long cols, int bits
+// Few rows: a tile of 2^bits columns has all of them, as the packs that they lie in, and is one run of y. Packs of rows
+// one below the other lie in different banks.
+__device__ __forceinline__ void transpose_few_rows(
+    const SCALAR* x, SCALAR* y, Bits* shared, long long all_rows, long long cols, int bits
 ) {
-    const ThinTile tile(shared, static_cast<int>(cols), bits);
+    const unsigned rows = static_cast<unsigned>(all_rows), slots = (1u << bits) / PACK + 1;
     const long long first = static_cast<long long>(blockIdx.x) << bits;
-    const unsigned whole = 1u << bits, length = static_cast<unsigned>(rows - first < whole ? rows - first : whole);
-    x += first * cols;
-    y += first;
-    const unsigned elements = length * tile.few;
-#pragma unroll THIN_ELEMENTS / THIN_THREADS / PACK
-    for (unsigned index = threadIdx.x * PACK; index < elements; index += THIN_THREADS * PACK) {
-        const Pack pack = load_part(x + index, elements - index);
-#pragma unroll
-        for (unsigned i = 0; i < PACK; ++i) {
-            if (index + i < elements) tile.of_run(index + i) = pack.element[i];
+    const unsigned width = static_cast<unsigned>(min(cols - first, 1ll << bits));
+    const SCALAR *const corner = x + first, *const end = x + all_rows * cols;
+    const unsigned past = bytes_past(corner) / sizeof(SCALAR), step = static_cast<unsigned>(cols);
+    const Divisor by_slots(slots), by_rows(rows);
+    const auto place = [&](unsigned row) { return row * slots + row / PACK; };
+    const auto past_of = [&](unsigned row) { return (past + row * step) % PACK; };
+    for_thin_packs(
+        rows * slots,
+        [&](unsigned index) {
+            const unsigned row = by_slots.of(index);
+            const int at = (index - row * slots) * PACK - past_of(row);
+            return at < static_cast<int>(width) ? load_near(corner + row * cols + at, x, end) : Bits{};
+        },
+        [&](unsigned index, const Bits& pack) {
+            const unsigned row = by_slots.of(index);
+            shared[place(row) + index - row * slots] = pack;
         }
-    }
+    );
     __syncthreads();
-    const unsigned count = tile.few << bits;
-    for (unsigned index = threadIdx.x; index < count; index += THIN_UNROLL * THIN_THREADS) {
+    const SCALAR* const elements = reinterpret_cast<const SCALAR*>(shared);
+    const unsigned count = width * rows;
+    y += first * rows;
+    for (unsigned index = threadIdx.x * PACK; index < count; index += THIN_THREADS * PACK) {
+        unsigned col = by_rows.of(index), row = index - col * rows;
+        Pack pack;
 #pragma unroll
-        for (int u = 0; u < THIN_UNROLL; ++u) {
-            const unsigned i = index + u * THIN_THREADS, at = i & (whole - 1);
-            if (i < count && at < length) y[(i >> bits) * rows + at] = tile.of_lines(i >> bits, at);
+        for (int i = 0; i < PACK; ++i) {
+            pack.element[i] = elements[place(row) * PACK + col + past_of(row)];
+            if (++row == rows) {
+                row = 0;
+                if (col + 1 < width) ++col;
+            }
         }
+        store_part(y + index, pack, count - index);
+    }
+}
+
+// Few columns: a tile of 2^bits rows is one run of x, and has every pack of y that begins in it; the last of them end up
+// to PACK - 1 rows below.
+__device__ __forceinline__ void transpose_few_cols(
+    const SCALAR* x, SCALAR* y, Bits* shared, long long rows, long long all_cols, int bits
+) {
+    const int cols = static_cast<int>(all_cols), whole = 1 << bits;
+    const long long first = static_cast<long long>(blockIdx.x) << bits, left = rows - first;
+    const int height = static_cast<int>(min(left, static_cast<long long>(whole + PACK - 1)));
+    x += first * cols;
+    const int count = height * cols;
+    for_thin_packs(
+        (count + PACK - 1) / PACK,
+        [&](int index) {
+            const Pack pack = load_part(x + index * PACK, count - index * PACK);
+            return reinterpret_cast<const Bits&>(pack);
+        },
+        [&](int index, const Bits& pack) { shared[index] = pack; }
+    );
+    __syncthreads();
+    // Eight packs along a row of y are neighbours, and four rows of y: fewer lanes meet in a bank.
+    constexpr int ALONG_BITS = 3, BESIDE_BITS = 2, BESIDE = 1 << BESIDE_BITS;
+    const SCALAR* const elements = reinterpret_cast<const SCALAR*>(shared);
+    const int packs_bits = bits - (PACK == 8 ? 3 : 2), along_bits = min(packs_bits, ALONG_BITS);
+    const int items = (cols + BESIDE - 1) / BESIDE * BESIDE << packs_bits;
+    for (int item = threadIdx.x; item < items; item += THIN_THREADS) {
+        const int rest = item >> (along_bits + BESIDE_BITS), outer_bits = packs_bits - along_bits;
+        const int along = (rest & ((1 << outer_bits) - 1)) << along_bits | (item & ((1 << along_bits) - 1));
+        const int col = rest >> outer_bits << BESIDE_BITS | (item >> along_bits & (BESIDE - 1));
+        if (col >= cols) continue;
+        SCALAR* const to = y + col * rows + first;
+        const int past = static_cast<int>(bytes_past(to) / sizeof(SCALAR)), head = past ? PACK - past : 0;
+        const int row = head + along * PACK, last = height - 1;
+        if (first == 0 && along == 0) {
+            for (int r = 0; r < head && r < height; ++r) to[r] = elements[r * cols + col];
+        }
+        if (row >= left) continue;
+        Pack pack;
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) pack.element[i] = elements[min(row + i, last) * cols + col];
+        store_part(to + row, pack, left - row);
     }
 }
 

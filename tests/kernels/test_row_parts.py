@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import row_parts
-from roofscope.kernels.shared.rows import launch_rows
+from roofscope.kernels.shared.rows import access_bytes, launch_rows
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.worker.failures import Refusal
 
 MULTIPROCESSORS = 132
 MOST_SHARED_BYTES = 227 << 10  # of a block on Hopper
 ROWS = (1, 2, 8, 100, 132, 133, 4096, 10**6)
+NARROW_COLS = (2, 4, 6, 12, 134, 252, 514, 1020, 1026, 2188)  # which are no whole packs of bfloat16
 ROW_BYTES = (2, 14, 16, 1030, 4096, 34002, 2**17, 2**18 + 2, 2**20, 3 << 20)
 
 
@@ -118,6 +119,33 @@ def test_odd_columns_have_kernels_of_their_own(cols: int, name: str) -> None:
     launch_rows(program, "softmax", x, torch.empty_like(x), at_any_alignment=True)
     launch_rows(program, "softmax_backward", x, torch.empty_like(x))
     assert [launch[0] for launch in program.launched] == [f"softmax_{name}", "softmax_backward_pieces"]
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "layer_norm", "rms_norm", "add_rms_norm"])
+@pytest.mark.parametrize(("rows", "cols"), list(itertools.product((1, 100, 5000), (*NARROW_COLS, 16380))))
+def test_narrow_accesses_hold_rows_that_start_on_fewer_bytes(kernel: str, rows: int, cols: int) -> None:
+    program = Program()
+    x = torch.empty(rows, cols, dtype=torch.bfloat16)
+    access = access_bytes(cols, x)
+    assert access == (8 if cols % 4 == 0 else 4)
+    packs = 4 if kernel == "add_rms_norm" else 8
+    launch_rows(
+        program, kernel, x, torch.empty_like(x), at_any_alignment=True, narrow=(8, 4), narrow_packs=packs
+    )
+    ((name, grid, block, _),) = program.launched
+    text = (LIBRARY / kernel / "cuda_registers.cu").read_text().replace("BLOCK_GROUP", "1024")
+    group, by = re.fullmatch(rf"{kernel}_(\w+)_by_(\d)", name).groups()
+    assert by == str(access)
+    assert f"KERNELS_BY({by})" in text
+    threads, packs = map(int, re.search(rf"{kernel}_{group}_by_##BYTES, (\d+), (\d)", text).groups())
+    if group.startswith("block"):
+        threads, rows_of_block = block, 1
+    else:
+        rows_of_block = block // threads
+    assert threads * packs * 16 >= cols * 2
+    assert grid * rows_of_block >= rows
+    assert block % 32 == 0
+    assert block <= 512
 
 
 @pytest.mark.parametrize(

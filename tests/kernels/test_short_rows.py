@@ -1,5 +1,6 @@
 """What launchers choose for rows of any length and number: a kernel that holds one, and blocks for all."""
 
+import math
 import re
 from itertools import product
 from types import ModuleType
@@ -52,30 +53,38 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_cross_entropy_has_room_for_a_short_row(dtype: torch.dtype) -> None:
     module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
-    for cols in COLUMNS:
-        chosen = module.short_kernel(cols, torch.empty(8, dtype=dtype))
+    for rows, cols in product((1, 100, 100_000), COLUMNS):
+        row_bytes = cols * dtype.itemsize
+        chosen = module.short_kernel(rows, cols, torch.empty(8, dtype=dtype), 132)
         if chosen is None:
-            assert cols * dtype.itemsize > 1024
+            assert row_bytes > (1024 if rows < 264 else 16_000)
             continue
-        name, lanes = chosen
+        name, blocks, threads = chosen
         if "elements" in name:
+            lanes = int(name.rpartition("_")[2])
             assert cols <= lanes
             assert f"ELEMENTS_KERNEL({lanes})" in text
-        else:
-            packs = int(name.rpartition("_")[2])
-            past = 0 if cols * dtype.itemsize % 16 == 0 else 16 - dtype.itemsize  # bytes before the row
-            assert past + cols * dtype.itemsize <= lanes * packs * 16
-            assert f"SHORT_KERNEL({lanes}, {packs})" in text
+            continue
+        found = re.fullmatch(r"cross_entropy_((?:lanes_(\d+)|block)_(\d+))(?:_by_(\d+))?", name)
+        assert found is not None
+        group, lanes, packs, access = found.groups()
+        lanes = int(lanes or threads)
+        assert 0 < blocks <= -(-rows * lanes // threads)  # they go from row to row
+        assert int(access or 0) == (math.gcd(row_bytes, 16) if row_bytes % 4 == 0 else 0)
+        past = 0 if access else 16 - dtype.itemsize  # bytes before the row
+        assert past + row_bytes <= lanes * int(packs) * 16
+        assert f"SHORT_KERNELS({group}, " in text
 
 
-def test_a_tile_of_a_thin_matrix_fits_into_its_shared_memory() -> None:
+def test_a_tile_of_a_thin_matrix_fits_into_shared_memory() -> None:
     module = launcher("transpose", "cuda_swizzled")
     shapes = ((300, 528), (30_001, 528), (2**26, 528), (2**26, 1))
-    for few, (many, enough) in product(range(2, module.MOST_FEW + 1), shapes):
-        bits = module.thin_bits(few, many, enough)
-        assert few << bits <= module.THIN_ELEMENTS
-        pitch = (1 << bits) + (-(-32 // few) if few < 32 else 1)
-        assert few * pitch <= module.THIN_ELEMENTS + 2 * (module.MOST_FEW + 32)
+    for few, (many, enough), size in product(range(2, module.MOST_FEW + 1), shapes, (2, 4)):
+        bits, pack = module.thin_bits(few, many, enough, size), 16 // size
+        assert bits >= 3
+        assert few << bits <= 2**16  # an index that thin.cuh divides
+        for end in ("rows", "cols"):
+            assert module.thin_packs(end, few, bits, pack) * 16 <= 48 << 10
 
 
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
