@@ -31,8 +31,8 @@ session_writer.SYNCHRONOUS = "OFF"
 
 _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
 
-# Before torch is imported, also by what a test starts. Of several threads a process, those of pytest-xdist's
-# processes wait for one another in busy loops: the kernels' tests took four times as much of two cores.
+# Before torch is imported, also by what a test starts. Where others want the cores too, its threads wait for
+# one another in busy loops: so test_eager.py and test_specs.py of the kernels took four times as much.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Before Qt is imported. A desktop that sets these for itself must not get windows, nor its settings changed.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
