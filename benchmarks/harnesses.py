@@ -21,7 +21,7 @@ from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker
-from roofscope.profiling.worker.job.link import own_process
+from roofscope.profiling.worker.job.candidate_process import own_process
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_turn

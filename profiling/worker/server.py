@@ -49,8 +49,8 @@ from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
 from roofscope.profiling.worker.guard import end_by_signal
+from roofscope.profiling.worker.job.candidate_process import CandidateLost, ForkedProcess
 from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.job.link import CandidateLost, ForkedProcess
 from roofscope.profiling.worker.job.processes import Processes
 from roofscope.profiling.worker.selftest.runner import carry_out
 from roofscope.profiling.worker.soundness import require_sound

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from roofscope.profiling.results.outcome import Method  # noqa: E402
 from roofscope.profiling.results.proof import Proof, ProofName  # noqa: E402
 from roofscope.profiling.worker.environment import read_environment  # noqa: E402
-from roofscope.profiling.worker.job.link import own_process  # noqa: E402
+from roofscope.profiling.worker.job.candidate_process import own_process  # noqa: E402
 from roofscope.profiling.worker.selftest.runner import carry_out  # noqa: E402
 from roofscope.profiling.worker.timing.instruments import Instruments  # noqa: E402
 

@@ -118,8 +118,8 @@ def measured(root: Path, text: str, connect: Any = None) -> bytes:
     from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
     from roofscope.profiling.planning.spec import Dtype, Provider
     from roofscope.profiling.supervision.protocol import OutcomeReady
+    from roofscope.profiling.worker.job.candidate_process import OwnProcess
     from roofscope.profiling.worker.job.executor import JobExecutor
-    from roofscope.profiling.worker.job.link import OwnProcess
     from roofscope.profiling.worker.timing.instruments import Instruments
     from roofscope.tests.worker.toys import add_toy
 

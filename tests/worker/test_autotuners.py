@@ -15,7 +15,7 @@ from roofscope.profiling.worker.candidate.autotuners import Autotuners
 from roofscope.profiling.worker.candidate.messages import Asked, Block
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.profiling.worker.job import link
-from roofscope.profiling.worker.job.link import Heard, Look, OwnProcess
+from roofscope.profiling.worker.job.candidate_process import Heard, Look, OwnProcess
 from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.rounds import _at_once, _compared  # pyright: ignore[reportPrivateUsage]
 from roofscope.profiling.worker.timing.turn import Block as TurnBlock

@@ -42,18 +42,16 @@ from roofscope.profiling.worker.candidate.messages import (
     TimerFacts,
     Trouble,
 )
-from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.job.link import (
-    CandidateFailed,
+from roofscope.profiling.worker.job.candidate_process import (
     CandidateLost,
     ForkedProcess,
     Heard,
-    Link,
     Look,
     OwnProcess,
-    RemoteTimer,
     Tampered,
 )
+from roofscope.profiling.worker.job.executor import JobExecutor
+from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteTimer
 from roofscope.profiling.worker.job.second_clock import BlockSeen
 from roofscope.profiling.worker.timing.blocks import GraphTimer, QueueTimer
 from roofscope.profiling.worker.timing.instruments import Instruments

@@ -24,10 +24,7 @@ from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.build.machine_code import Budget
 from roofscope.profiling.worker.candidate import host
 from roofscope.profiling.worker.candidate.messages import Asked, Make, Record, Reveal, Trouble
-from roofscope.profiling.worker.job.deadlines import Deadlines
-from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.job.link import (
-    CandidateFailed,
+from roofscope.profiling.worker.job.candidate_process import (
     CandidateLost,
     Heard,
     Look,
@@ -35,6 +32,9 @@ from roofscope.profiling.worker.job.link import (
     Process,
     Tampered,
 )
+from roofscope.profiling.worker.job.deadlines import Deadlines
+from roofscope.profiling.worker.job.executor import JobExecutor
+from roofscope.profiling.worker.job.link import CandidateFailed
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 

@@ -18,8 +18,9 @@ from roofscope.profiling.supervision.protocol import OutcomeReady
 from roofscope.profiling.worker.candidate.compilers import Compiler
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.candidate.messages import Build, Call, Done, Info, Informed, Layout
+from roofscope.profiling.worker.job.candidate_process import Connect, Process
 from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.job.link import CandidateFailed, Connect, Link, Process
+from roofscope.profiling.worker.job.link import CandidateFailed, Link
 from roofscope.profiling.worker.job.processes import Processes
 from roofscope.profiling.worker.timing.instruments import Instruments
 

@@ -21,8 +21,8 @@ from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.job import link, passes
-from roofscope.profiling.worker.job.link import own_process
+from roofscope.profiling.worker.job import candidate_process, link, passes
+from roofscope.profiling.worker.job.candidate_process import own_process
 from roofscope.profiling.worker.selftest import causal_limiter, nsight_compute, runner, traps
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
@@ -68,7 +68,7 @@ def by_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module in (passes, wall_timer):
         monkeypatch.setattr(module, "MOST_WAITED", math.inf)
     with WorkClock() as clock:
-        for module in (wall_timer, link):
+        for module in (wall_timer, link, candidate_process):
             monkeypatch.setattr(module, "time", clock)
         yield
 

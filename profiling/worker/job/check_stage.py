@@ -42,7 +42,8 @@ from roofscope.profiling.worker.candidate.messages import (
 )
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
-from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteSets, RemoteTimer, Tampered
+from roofscope.profiling.worker.job.candidate_process import Tampered
+from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteSets, RemoteTimer
 from roofscope.profiling.worker.job.memoization import (
     REMEMBERED,
     NeverCalm,

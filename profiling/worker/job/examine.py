@@ -28,15 +28,9 @@ from roofscope.profiling.worker.candidate.messages import (
     Target,
 )
 from roofscope.profiling.worker.inputs import InputMaker
+from roofscope.profiling.worker.job.candidate_process import Connect, ConnectInterpreter, Process
 from roofscope.profiling.worker.job.examined_sizes import sizes_to_interpret
-from roofscope.profiling.worker.job.link import (
-    CandidateFailed,
-    Connect,
-    ConnectInterpreter,
-    Link,
-    Process,
-    RemoteCall,
-)
+from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteCall
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.job.waiting import Waiting
 from roofscope.profiling.worker.timing.instruments import Instruments

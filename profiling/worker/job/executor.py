@@ -49,19 +49,15 @@ from roofscope.profiling.worker.failures import (
     classify,
 )
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call, set_count
-from roofscope.profiling.worker.job.check_stage import Candidate, Checker
-from roofscope.profiling.worker.job.examine import Examiner
-from roofscope.profiling.worker.job.link import (
-    CandidateFailed,
+from roofscope.profiling.worker.job.candidate_process import (
     CandidateLost,
     Connect,
     ConnectInterpreter,
-    Link,
-    RemoteCall,
-    RemoteSets,
-    RemoteTimer,
     Tampered,
 )
+from roofscope.profiling.worker.job.check_stage import Candidate, Checker
+from roofscope.profiling.worker.job.examine import Examiner
+from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteCall, RemoteSets, RemoteTimer
 from roofscope.profiling.worker.job.measure_stage import measure_in_turn
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.runner_ups import RunnerUpFailed, RunnerUps

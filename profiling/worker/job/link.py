@@ -2,18 +2,14 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.outcome import Failed, Skipped, Stage
-from roofscope.profiling.worker.candidate.compilers import Compiler
-from roofscope.profiling.worker.candidate.fork_server import ForkServer
-from roofscope.profiling.worker.candidate.host import Host
 from roofscope.profiling.worker.candidate.memory import Borrowed, Mapping, sets_of
 from roofscope.profiling.worker.candidate.messages import (
     Answer,
@@ -25,7 +21,6 @@ from roofscope.profiling.worker.candidate.messages import (
     Collect,
     Contents,
     Done,
-    Forget,
     Free,
     Get,
     KeepBusy,
@@ -35,12 +30,11 @@ from roofscope.profiling.worker.candidate.messages import (
     Make,
     Put,
     Request,
-    Said,
     TimerFacts,
     Trouble,
 )
-from roofscope.profiling.worker.candidate.wire import MOST_BYTES, Wire
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
+from roofscope.profiling.worker.job.candidate_process import Look, Process, Tampered
 from roofscope.profiling.worker.job.second_clock import BlockSeen
 from roofscope.profiling.worker.job.waiting import Waiting
 from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
@@ -62,143 +56,12 @@ class CandidateFailed(Exception):
         self.has_broken_capture = trouble.has_broken_capture
 
 
-class Tampered(Exception):
-    """The engine in the candidate's process is not what it was; the text says what was replaced."""
-
-
-class CandidateLost(Exception):
-    """The process ended. ``code`` is as Popen has it."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(f"exit code {code}")
-        self.code = code
-
-
-class Look(NamedTuple):
-    """What to do while the other process is at work: so long after it was asked, or when it is done."""
-
-    act: WhileBusy
-    after_s: float
-
-
-class Heard(NamedTuple):
-    """What another process answered, and when, by ``time.perf_counter``."""
-
-    said: Said
-    at: float
-
-
-class ForkedProcess:
-    """Asks a process of its own."""
-
-    def __init__(
-        self,
-        server: ForkServer,
-        compilers: Compiler = Compiler.NONE,
-        rest: "Callable[[ForkedProcess], None] | None" = None,
-    ) -> None:
-        """``rest`` takes it after a job that went well. Raises CandidateLost where the server is gone."""
-        self._server = server
-        self._rest = rest
-        # The driver may hold up who looks, where other processes open devices: the answer is read meanwhile.
-        self._onlooker = ThreadPoolExecutor(1, "onlooker")
-        self.has_served = False  # another job
-        try:
-            connection, self.pid = server.new(compilers)
-        except (EOFError, OSError):
-            raise CandidateLost(1) from None
-        self._wire = Wire(connection, Said, _end_seen(self.pid))
-
-    def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
-        """Ask; contents of so many bytes are awaited. Raises CandidateLost."""
-        looking: Future[object] | None = None
-        try:
-            self._wire.send(asked)
-            if look and not self._wire.is_spoken_to(look.after_s):
-                looking = self._onlooker.submit(look.act)
-            said: Said = self._wire.receive(MOST_BYTES + contents_bytes)
-        except (EOFError, OSError):
-            self._wire.close()
-            raise CandidateLost(self._end()) from None
-        except (ValueError, MemoryError, OverflowError, RecursionError):  # no message of ours
-            raise Tampered("what it answers the referee") from None
-        heard = Heard(said, time.perf_counter())
-        if looking:
-            looking.result()
-        elif look:  # the answer was sooner: its time must not hold what is done behind it
-            look.act()
-        return heard
-
-    def put_back_grants(self) -> str:
-        """Put back what foreign code has changed of the judge's processes; a clause, "" for nothing."""
-        return self._server.put_back_grants()
-
-    def close(self, *, went_well: bool = False) -> None:
-        """End it, or let it rest."""
-        if went_well and self._rest and self._has_forgotten():
-            self.has_served = True
-            self._rest(self)
-        else:
-            self.end()
-
-    def end(self) -> None:
-        self._onlooker.shutdown(wait=False)
-        self._wire.close()
-        self._end()
-
-    def _has_forgotten(self) -> bool:
-        try:
-            said = self.ask(Asked(Forget(), "", Stage.CHECK), None).said
-        except (CandidateLost, Tampered):
-            return False
-        return isinstance(said.answer, Done) and not said.replaced
-
-    def _end(self) -> int:
-        try:
-            return self._server.end_of(self.pid)
-        except (EOFError, OSError):  # foreign code has ended the server, too
-            return 1
-
-
-def _end_seen(pid: int) -> int | None:
-    """A descriptor that is readable once a process has ended; None where the system has none."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):  # elsewhere than on Linux; the end of the connection has to do
-        return None
-
-
-class OwnProcess:
-    """Asks a host in this process, for tests."""
-
-    has_served = False
-
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self._host = Host()
-
-    def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
-        heard = Heard(self._host.answer(asked), time.perf_counter())
-        if look:
-            look.act()
-        return heard
-
-    def put_back_grants(self) -> str:
-        return ""
-
-    def close(self, *, went_well: bool = False) -> None:
-        pass
-
-
-Process = ForkedProcess | OwnProcess
-
-
 class Link:
     """A conversation about one job. ``what`` and ``stage`` word the failure of what is asked next."""
 
     def __init__(
         self,
-        process: ForkedProcess | OwnProcess,
+        process: Process,
         device: Device,
         torch_device: torch.device,
         waiting: Waiting | None = None,
@@ -379,11 +242,3 @@ class RemoteTimer:
         claimed_s = read.seconds * self.calls_per_block
         self.seen.append(BlockSeen(claimed_s, read.lead_s, wall_s, waited, self.method))
         return BlockReading(read.seconds, read.clock_hz, read.preempted)
-
-
-def own_process(_compilers: Compiler) -> OwnProcess:
-    return OwnProcess()
-
-
-Connect = Callable[[Compiler], Process]  # with these ready
-ConnectInterpreter = Callable[[], Process]  # in which Triton interprets

@@ -12,7 +12,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.process_tree import children_of
 from roofscope.profiling.worker.candidate.compilers import Compiler
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
-from roofscope.profiling.worker.job.link import Connect, ForkedProcess
+from roofscope.profiling.worker.job.candidate_process import Connect, ForkedProcess
 
 
 class Processes:

@@ -5,7 +5,7 @@ import sys
 import torch
 
 from roofscope.profiling.worker.environment import read_environment
-from roofscope.profiling.worker.job.link import own_process
+from roofscope.profiling.worker.job.candidate_process import own_process
 from roofscope.profiling.worker.selftest.cases import cases_for_counters, known_durations
 from roofscope.profiling.worker.selftest.nsight_compute import CALLS
 from roofscope.profiling.worker.selftest.rig import Rig

@@ -11,7 +11,7 @@ from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import memory
 from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.inputs import InputSet, sets_on
-from roofscope.profiling.worker.job.link import Connect
+from roofscope.profiling.worker.job.candidate_process import Connect
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn

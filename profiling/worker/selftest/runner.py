@@ -13,7 +13,7 @@ from roofscope.profiling.analysis.selftest_limits import LIMITS, judged_beside_n
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault, first_line
-from roofscope.profiling.worker.job.link import CandidateLost, Connect
+from roofscope.profiling.worker.job.candidate_process import CandidateLost, Connect
 from roofscope.profiling.worker.selftest import (
     caches,
     causal_limiter,
