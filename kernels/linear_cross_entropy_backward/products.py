@@ -4,9 +4,9 @@ import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, Tile
+from roofscope.kernels.shared.wgmma_matmul import Tile
 
-TILE = Tile(128, 256, stages=4, step_ns=660, cluster=2, parts=EQUAL)  # as in products.cuh
+TILE = Tile(128, 256, stages=4, step_ns=660, cluster=2, parts=0)  # as in products.cuh
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
 STEP, BAND = 64, 64  # elements along what is summed in a stage; columns of a box that wgmma transposes
@@ -61,8 +61,7 @@ def _launch(
     scales: torch.Tensor | None = None,
 ) -> None:
     m, n, k = sizes
-    # Of all tiles one by one, and of a shared last round.
-    plans = TILE.plans(m, n, -(-k // STEP), program.multiprocessor_count)[:2]
+    plans = TILE.plans(m, n, -(-k // STEP), program.multiprocessor_count)
     is_less_than_a_round = TILE.count(m, n) * TILE.cluster < program.multiprocessor_count
     may_share = is_less_than_a_round or 2 * k * (m + n) <= SHARED_BYTES
     plan = min(plans, key=lambda plan: plan.time_ns) if may_share else plans[0]

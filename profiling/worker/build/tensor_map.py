@@ -44,8 +44,6 @@ def _encoded(
     sizes = shape[::-1]
     strides = [dtype.itemsize * elements for elements in itertools.accumulate(sizes[:-1], operator.mul)]
     row_bytes = box[-1] * dtype.itemsize
-    # Rows that begin anywhere lie in twice as many pieces of 256 bytes, which L2 would bring whole.
-    promotion = "L2_128B" if any(stride % 256 for stride in strides) else "L2_256B"
     returned = cuda.cuTensorMapEncodeTiled(
         getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
         len(shape),
@@ -58,7 +56,7 @@ def _encoded(
         cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
         if row_bytes == 128
         else cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
-        getattr(cuda.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_{promotion}"),
+        cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
         cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
     encoded = checked(returned, f"A tensor map of {' x '.join(map(str, shape))} cannot be made")
