@@ -9,6 +9,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 
+if sys.platform == "linux":
+    import resource
+
+    _LIMITS = frozenset(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
+
 CORES, LIMIT, PRIORITY = "the cores", "a limit", "the priority"  # of a process
 
 
@@ -35,15 +40,12 @@ class Grants:
         """By process, kind and number of a limit; nothing of a process that has ended."""
         if sys.platform != "linux":
             return
-        import resource
-
         with suppress(OSError):
             yield (self._server, CORES, 0), frozenset(os.sched_getaffinity(self._server))
-        limits = {getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
         for pid in (self._server, os.getpid()):
             with suppress(OSError):
                 yield (pid, PRIORITY, 0), os.getpriority(os.PRIO_PROCESS, pid)
-                for limit in limits:
+                for limit in _LIMITS:
                     yield (pid, LIMIT, limit), resource.prlimit(pid, limit)
 
 
@@ -52,8 +54,6 @@ def _put(key: tuple[int, str, int], value: object) -> bool:
     pid, _, limit = key
     if sys.platform != "linux":
         return False
-    import resource
-
     try:
         match value:
             case frozenset():
