@@ -6,6 +6,12 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.results.outcome import Cancelled
 from roofscope.profiling.results.session import Point, Session
 
+FINE, BELOW, NOTHING, UNFINISHED = range(4)  # exit codes of a comparison
+
+
+class CannotCompare(ValueError):
+    """The text is one sentence for the user."""
+
 
 def by_job(session: Session) -> Iterator[tuple[Point, ...]]:
     """Of each job the points, the newest of an implementation, in the order of the jobs' first points."""

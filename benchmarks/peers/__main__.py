@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from roofscope.benchmarks.answered import answers, by_job
+from roofscope.benchmarks.answered import BELOW, FINE, NOTHING, UNFINISHED, CannotCompare, answers, by_job
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import OURS, Line, candidates, heading, judgements, markdown
 from roofscope.benchmarks.recorded_jobs import record_jobs
-from roofscope.profiling.devices.device import DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
@@ -29,12 +29,6 @@ from roofscope.profiling.planning.spec import Distribution
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_connection import SessionError
 from roofscope.profiling.results.session_reader import load
-
-FINE, BELOW, NOTHING, UNFINISHED = range(4)
-
-
-class CannotCompare(ValueError):
-    """The text is one sentence for the user."""
 
 
 class Planned(NamedTuple):
@@ -53,9 +47,10 @@ def main(arguments: Sequence[str]) -> int:
         if not rows:
             raise CannotCompare("No row has such a kernel.")
         before = load(path) if path.exists() else None
-        plans = _plans(rows, chosen, before)
-        if default_device(local_devices()).kind is DeviceKind.CUDA:
-            path = _measure_rest(plans, before, path, chosen.seconds)
+        catalog, here = scan(), default_device(local_devices())
+        plans = _plans(rows, catalog, chosen, here, before)
+        if here.kind is DeviceKind.CUDA:
+            path = _measure_rest(plans, catalog, here, before, path, chosen.seconds)
         elif before is None:
             raise CannotCompare("There is no CUDA GPU here to compare on, and no session to print.")
         session = load(path)
@@ -87,26 +82,33 @@ def _asked(job: Job) -> tuple[object, ...]:
     return job.workload.key, job.regime
 
 
-def _measure_rest(plans: Sequence[Planned], before: Session | None, path: Path, seconds: float) -> Path:
+def _measure_rest(
+    plans: Sequence[Planned],
+    catalog: Catalog,
+    device: Device,
+    before: Session | None,
+    path: Path,
+    seconds: float,
+) -> Path:
     """The file with the results. Raises SessionError, and CannotCompare where the device is not free."""
     known = {_asked(line.job) for line in done(plans, before)} if before else set()
     jobs = [job for _, job in plans if _asked(job) not in known]
     print(f"{len(jobs)} of {len(plans)} rows are to be measured.", file=sys.stderr)
     if not jobs:
         return path
-    device = default_device(local_devices())
-    ending = record_jobs(scan(), jobs, device, path, append=path.exists(), seconds=seconds)
+    ending = record_jobs(catalog, jobs, device, path, append=path.exists(), seconds=seconds)
     if reason := ending.busy or ending.unusable:
         raise CannotCompare(reason)
     return ending.path or path
 
 
-def _plans(rows: Sequence[Row], chosen: argparse.Namespace, before: Session | None) -> list[Planned]:
-    """A job a row. Raises CannotCompare, and PlanError where a row asks for what its kernel has not."""
-    catalog = scan()
+def _plans(
+    rows: Sequence[Row], catalog: Catalog, chosen: argparse.Namespace, here: Device, before: Session | None
+) -> list[Planned]:
+    """A job a row. Raises PlanError where a row asks for what its kernel has not."""
     fill = Distribution.NORMAL if chosen.normal else Distribution.UNIFORM
     regime = Regime.SUSTAINED if chosen.sustained else Regime.BURST
-    device = ((before and before.device) or default_device(local_devices())).id
+    device = ((before and before.device) or here).id
     first = next_job_number(before.jobs) if before else 1
     return [
         Planned(row, _job(row, catalog, device, number, fill, regime))

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from roofscope.benchmarks.answered import BELOW, FINE, NOTHING, UNFINISHED, CannotCompare
 from roofscope.benchmarks.peers.rows import ROWS
 from roofscope.benchmarks.peers.table import heading
 from roofscope.benchmarks.recorded_jobs import record_jobs
@@ -36,12 +37,6 @@ from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_connection import SessionError
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.supervision.recording import Ceilings
-
-FINE, BELOW, NOTHING, UNFINISHED = range(4)
-
-
-class CannotCompare(ValueError):
-    """The text is one sentence for the user."""
 
 
 def main(arguments: Sequence[str]) -> int:
