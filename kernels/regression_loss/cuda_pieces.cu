@@ -26,10 +26,11 @@ __device__ __forceinline__ float terms(const Pack& p, const Pack& t) {
 extern "C" __global__ void loss_pieces(
     const SCALAR* __restrict__ p, const SCALAR* __restrict__ t, float* __restrict__ sums, long long n
 ) {
-    const long long packs = n / PACK, threads = static_cast<long long>(gridDim.x) * blockDim.x;
+    const long long packs = are_aligned(p, t) ? n / PACK : 0;  // what torch allocates is aligned, a view may not be
+    const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;
     float sum[UNROLL] = {};  // apart from each other, so that no addition waits for the one before
     long long pack = thread_of_grid();
-    const long long rest = packs * PACK + pack;  // fewer than a block has threads
+    const long long rest = packs * PACK + pack;
     for (; pack + (UNROLL - 1) * threads < packs; pack += UNROLL * threads) {
         Pack one[UNROLL], other[UNROLL];
 #pragma unroll
@@ -41,7 +42,7 @@ extern "C" __global__ void loss_pieces(
         for (int u = 0; u < UNROLL; ++u) sum[u] += terms(one[u], other[u]);
     }
     for (; pack < packs; pack += threads) sum[0] += terms(load_pack(p + pack * PACK), load_pack(t + pack * PACK));
-    if (rest < n) sum[0] += term(to_float(p[rest]), to_float(t[rest]));
+    for (long long i = rest; i < n; i += threads) sum[0] += term(to_float(p[i]), to_float(t[i]));
 #pragma unroll
     for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];
     const float total = block_sum(sum[0]);
