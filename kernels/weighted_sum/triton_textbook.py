@@ -40,8 +40,8 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     require_32_bit_sizes("weighted_sum/triton_textbook", rows, cols)
     if not cols:
-        return x.new_zeros(rows)
-    y = x.new_empty(rows)
+        return torch.zeros(rows, dtype=x.dtype, device=x.device)
+    y = torch.empty(rows, dtype=x.dtype, device=x.device)
     if rows:
         if short := -cols % (16 // x.element_size()):
             x = functional.pad(x, (0, short))
