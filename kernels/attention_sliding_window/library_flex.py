@@ -23,8 +23,9 @@ def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 @functools.lru_cache(maxsize=8)
 def _blocks(seq: int, device: torch.device) -> BlockMask:
     """Which blocks of keys a block of queries sees; kept, as a model keeps it for all of its layers."""
-    return create_block_mask(_sees, None, None, seq, seq, device=device)
+    window = WINDOW  # of this function: torch.compile would import this module once more to find its own
 
+    def sees(_batch: torch.Tensor, _head: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        return (key <= query) & (query - key < window)
 
-def _sees(batch: torch.Tensor, head: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-    return (key <= query) & (query - key < WINDOW)
+    return create_block_mask(sees, None, None, seq, seq, device=device)
