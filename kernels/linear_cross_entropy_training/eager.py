@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 
 def run(x: Tensor, w: Tensor, labels: Tensor, dloss: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Losses, (rows,), dx, (rows, hidden), and dw, (vocab, hidden), from the gradients of the losses."""
-    logarithms = torch.log_softmax(_logits(x, w), dim=1)
+    logarithms = torch.log_softmax(logits(x, w), dim=1)
     loss = functional.nll_loss(logarithms, labels, reduction="none")
     ignored = labels == IGNORED
     at_label = labels.masked_fill(ignored, 0)[:, None]
@@ -24,7 +24,8 @@ def run(x: Tensor, w: Tensor, labels: Tensor, dloss: Tensor) -> tuple[Tensor, Te
     return loss.to(x.dtype), d @ w, d.T @ x
 
 
-def _logits(x: Tensor, w: Tensor) -> Tensor:
+def logits(x: Tensor, w: Tensor) -> Tensor:
+    """Of ``x``, (rows, hidden), by ``w``, (vocab, hidden); float32 where those are 16-bit types."""
     if x.dtype.itemsize > 2:
         return x @ w.T
     if x.is_cuda:
