@@ -1,9 +1,11 @@
 """Gradients of attention as PyTorch's autograd takes them on a GPU: FlashAttention-2's backward kernels.
 
-On a CPU the formula as it is written, the seq x seq weights in memory.
+On a CPU, and for heads that they do not take, the formula as it is written, the seq x seq weights in memory.
 """
 
 import torch
+
+from roofscope.kernels.shared.torch_attention import flash_takes_heads
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -13,7 +15,7 @@ def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 def gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
     q, k, v, o, lse, do = inputs
-    if not q.is_cuda:
+    if not q.is_cuda or not flash_takes_heads(q.shape[3]):
         return formula(*inputs, causal=causal)
     seq = q.shape[2]
     no_dropout = torch.empty(0, dtype=torch.int64, device=q.device)

@@ -23,7 +23,7 @@ def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) ->
     """By the FlashAttention-2 in PyTorch."""
     if not q.numel():
         return torch.empty_like(q)
-    _require(cuda.can_use_flash_attention, "FlashAttention-2", q, k, v, causal=causal)
+    _require(_flash_takes, "FlashAttention-2", q, k, v, causal=causal)
     return _aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[0]
 
 
@@ -31,12 +31,17 @@ def flash_with_window(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, wind
     """By the same, causal: a query sees ``window`` keys, its own the last; the operator above takes none."""
     if not q.numel():
         return torch.empty_like(q)
-    _require(cuda.can_use_flash_attention, "FlashAttention-2", q, k, v, causal=True)
+    _require(_flash_takes, "FlashAttention-2", q, k, v, causal=True)
     turned = [x.transpose(1, 2) for x in (q, k, v)]
     seq = q.shape[2]
     sides = {"window_size_left": window - 1, "window_size_right": 0}
     o = _aten._flash_attention_forward(*turned, None, None, seq, seq, 0.0, False, False, **sides)[0]
     return o.transpose(1, 2)
+
+
+def flash_takes_heads(dim: int) -> bool:
+    """Of so many elements; ``scaled_dot_product_attention`` pads others before it calls the operators."""
+    return dim % 8 == 0 and dim <= 256
 
 
 def efficient(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) -> torch.Tensor:
@@ -66,6 +71,10 @@ def _statistics_dimensions(device: torch.device) -> int:
     """Dimensions of the forward's statistics: three, or one more of size 1, by PyTorch's version."""
     x = torch.zeros(1, 1, 64, 64, dtype=torch.float16, device=device)
     return _aten._scaled_dot_product_cudnn_attention(x, x, x, None, True)[1].dim()
+
+
+def _flash_takes(asked: cuda.SDPAParams) -> bool:
+    return flash_takes_heads(asked.query.shape[3]) and cuda.can_use_flash_attention(asked)
 
 
 def _require(
