@@ -152,6 +152,12 @@ __device__ __forceinline__ void multiply_pieces(const Ring<DIM, KEYS>& at, int w
         };
 
         LazySoftmax softmax(LOG2_E * ROOT<DIM>);
+        // Whether powers relative to the shift came out too high. Queries of another sequence, which are not stored,
+        // have no say: a row has the same bits whatever lies behind its sequence.
+        const auto is_high = [&] {
+            const int end = Source::CLEARS ? at.told[turn % 2].length - own_row() : 9;
+            return (softmax.is_high(0) && end > 0) || (softmax.is_high(1) && end > 8);
+        };
         if constexpr (HOLDS) hold_rows<QUERIES, 0>(held, at.queries);
         wait_for(at.keys_full + stage.number, stage.phase);
         start_products();
@@ -196,9 +202,9 @@ __device__ __forceinline__ void multiply_pieces(const Ring<DIM, KEYS>& at, int w
             };
             bool is_taken = false;
             if (!is_cut(step)) {
-                const bool fits = softmax.try_powers(s);
+                softmax.try_powers(s);
                 pin(s);
-                if (!any_of_warpgroup(!fits, warpgroup)) {
+                if (!any_of_warpgroup(is_high(), warpgroup)) {
                     is_taken = true;
                     release_keys();
                     softmax.take_powers();

@@ -46,10 +46,10 @@ struct LazySoftmax {
         }
     }
 
-    // Turns scores into powers relative to the shift that is there. False where they are too high or NaN: then the scores
-    // are needed once more, by exponentiate(). Else take_powers() comes next.
+    // Turns scores into powers relative to the shift that is there. Where they are too high, the scores are needed once
+    // more, by exponentiate(). Else take_powers() comes next.
     template <int COUNT>
-    __device__ __forceinline__ bool try_powers(float (&s)[COUNT]) {
+    __device__ __forceinline__ void try_powers(float (&s)[COUNT]) {
         step_sum[0] = step_sum[1] = 0.0f;
 #pragma unroll
         for (int i = 0; i < COUNT; i += 2) {
@@ -58,8 +58,9 @@ struct LazySoftmax {
             s[i + 1] = fast_exp2(s[i + 1] * scale - shift[row]);
             step_sum[row] += s[i] + s[i + 1];
         }
-        return step_sum[0] < MOST && step_sum[1] < MOST;
     }
+    // Of the last try, or NaN.
+    __device__ __forceinline__ bool is_high(int row) const { return !(step_sum[row] < MOST); }
     __device__ __forceinline__ void take_powers() {
         row_sum[0] += step_sum[0];
         row_sum[1] += step_sum[1];
