@@ -19,9 +19,10 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,12 @@ def _meet(together: Any) -> None:
         together.wait(MEETING_S)
 
 
+def _shares(tasks: Sequence[Task], count: int) -> list[list[Task]]:
+    """One for each process, in one piece: so that few processes compile the CUDA C++ of the same kernel."""
+    ends = [len(tasks) * part // count for part in range(count + 1)]
+    return [list(tasks[start:end]) for start, end in pairwise(ends)]
+
+
 def main() -> None:
     """Fork, and pass on what is seen."""
     warnings.filterwarnings("ignore")
@@ -246,8 +253,8 @@ def main() -> None:
         lock = Path(folder) / "device"
         _tune_alone(Path(folder) / "tuning")
         queue = context.Queue()
-        shares = [list(wanted.tasks[part::count]) for part in range(count)]
-        turns = math.ceil(len(shares[0]) / AT_A_TIME)  # the first share is the longest
+        shares = _shares(wanted.tasks, count)
+        turns = math.ceil(max(map(len, shares)) / AT_A_TIME)
         arguments = [(share, turns, wanted.cache_bytes, together, lock, until, queue.put) for share in shares]
         running = [context.Process(target=_process, args=given, daemon=True) for given in arguments]
         for process in running:

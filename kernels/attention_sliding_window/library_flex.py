@@ -7,16 +7,18 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex
 
 from roofscope.kernels.attention_sliding_window.spec import WINDOW
 
+Tensor = torch.Tensor
+
 _compiled = torch.compile(flex_attention, dynamic=False)
 
 
-def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Query i sees the last 1024 keys up to i; ``k`` and ``v`` have fewer heads than ``q``."""
     if not q.numel():
         return torch.empty_like(q)
     # Its type is a union, as it may return more than a tensor where it is asked to.
     found = _compiled(q, k, v, block_mask=_blocks(q.shape[2], q.device), enable_gqa=True)
-    assert isinstance(found, torch.Tensor)
+    assert isinstance(found, Tensor)
     return found
 
 
@@ -25,7 +27,7 @@ def _blocks(seq: int, device: torch.device) -> BlockMask:
     """Which blocks of keys a block of queries sees; kept, as a model keeps it for all of its layers."""
     window = WINDOW  # of this function: torch.compile would import this module once more to find its own
 
-    def sees(_batch: torch.Tensor, _head: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    def sees(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return (key <= query) & (query - key < window)
 
     return create_block_mask(sees, None, None, seq, seq, device=device)

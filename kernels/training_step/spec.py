@@ -42,8 +42,8 @@ SPEC = KernelSpec(
     ),
     # float32: sums over columns, then over rows, of terms of either sign. The 16-bit types: what lies between
     # two operators is rounded to 16 bits, half a dozen times one after the other; Triton's interpreter cuts
-    # bfloat16 off. Of one example all gradients have the relative error of its distance from the target, which
-    # is small beside the prediction that was rounded.
+    # bfloat16 off. Of one example all gradients have the relative error of its distance from the target,
+    # which is small beside the prediction that was rounded.
     tolerance=Tolerance(float32=2e-5, float16=8e-3, bfloat16=2.4e-2),
     presets=(
         Preset("small", _rows(512, 1024)),
