@@ -4,7 +4,7 @@ Compulsory work of outer x inner turns over n elements: 3 FLOP a turn and elemen
 turn halves what there is, so that errors do not grow.
 """
 
-from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 
 def _turns(n: int, outer: int = 10, inner: int = 10) -> dict[str, int]:
@@ -20,7 +20,8 @@ SPEC = KernelSpec(
         Axis("outer", "turns of the outer loop, rows of steps"),
         Axis("inner", "turns of the inner loop, columns of steps"),
     ),
-    inputs=(TensorSpec("x", ("n",)), TensorSpec("steps", ("outer", "inner"))),
+    # Of one sign, so that no sum of theirs is small beside the roundings of its terms.
+    inputs=(TensorSpec("x", ("n",)), TensorSpec("steps", ("outer", "inner"), fill=Fill.POSITIVE)),
     outputs=(TensorSpec("y", ("n",)),),
     work=WorkFormula(flop_count="3*outer*inner*n", read_bytes="(n + outer*inner)*s", write_bytes="n*s"),
     # The error of a turn is halved by each that follows: two roundings of the last place remain.

@@ -13,9 +13,9 @@ Idea: the weighted-sum exercise of Stanford CS336.
 import torch
 import triton
 import triton.language as tl
-from torch.nn import functional
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
+from roofscope.kernels.shared.padding import in_whole_units
 
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 ROWS = 16
@@ -43,8 +43,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.zeros(rows, dtype=x.dtype, device=x.device)
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     if rows:
-        if short := -cols % (16 // x.element_size()):
-            x = functional.pad(x, (0, short))
+        x = in_whole_units(x)
         # Where the kernel puts its descriptor.
         triton.set_allocator(
             lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=x.device)
