@@ -5,9 +5,11 @@ import functools
 import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
+from roofscope import Refusal
 from roofscope.kernels.attention_sliding_window.spec import WINDOW
 
 Tensor = torch.Tensor
+SMALLEST_HEAD = 16  # elements
 
 _compiled = torch.compile(flex_attention, dynamic=False)
 
@@ -16,6 +18,8 @@ def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Query i sees the last 1024 keys up to i; ``k`` and ``v`` have fewer heads than ``q``."""
     if not q.numel():
         return torch.empty_like(q)
+    if q.shape[3] < SMALLEST_HEAD:
+        raise Refusal(f"FlexAttention in torch {torch.__version__} takes heads of {SMALLEST_HEAD} and more.")
     # Its type is a union, as it may return more than a tensor where it is asked to.
     found = _compiled(q, k, v, block_mask=_blocks(q.shape[2], q.device), enable_gqa=True)
     assert isinstance(found, Tensor)
