@@ -4,21 +4,21 @@
 
 Prints Markdown; progress goes to stderr. The program's own engine times the implementations of a row in turn,
 and the session file opens in the window. The same command goes on where it was ended, with the rows that FILE
-lacks; --seconds ends it by itself. Without a GPU it prints what FILE has. Needs for the libraries' times the
-extra `peers`.
+lacks; --seconds ends it by itself, and --also names sessions of other cards, whose rows need not be measured
+again. Without a GPU it prints what the files have. Needs for the libraries' times the extra `peers`.
 Products and attention depend on what they multiply and on how hot the device is: --normal, --sustained.
 """
 
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from roofscope.benchmarks.answered import BELOW, FINE, NOTHING, UNFINISHED, CannotCompare, answers, by_job
 from roofscope.benchmarks.peers.rows import ROWS, Row
-from roofscope.benchmarks.peers.table import OURS, Line, candidates, heading, judgements, markdown
+from roofscope.benchmarks.peers.table import OURS, Found, Line, candidates, heading, judgements, markdown
 from roofscope.benchmarks.recorded_jobs import record_jobs
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
@@ -47,35 +47,42 @@ def main(arguments: Sequence[str]) -> int:
         if not rows:
             raise CannotCompare("No row has such a kernel.")
         before = load(path) if path.exists() else None
+        others = [load(other) for other in chosen.also]
         catalog, here = scan(), default_device(local_devices())
         plans = _plans(rows, catalog, chosen, here, before)
         if here.kind is DeviceKind.CUDA:
-            path = _measure_rest(plans, catalog, here, before, path, chosen.seconds)
-        elif before is None:
+            known = done(plans, [*others, *([before] if before else [])])
+            path = _measure_rest(plans, known, catalog, here, path, chosen.seconds)
+        sessions = [*([load(path)] if path.exists() else []), *others]
+        if not sessions:
             raise CannotCompare("There is no CUDA GPU here to compare on, and no session to print.")
-        session = load(path)
     except (CannotCompare, PlanError, SessionError) as error:
         print(error, file=sys.stderr)
         return NOTHING
-    lines = done(plans, session)
-    print(heading(session, "peers", arguments))
-    print("\n".join(markdown(lines, session)))
-    if left := len(plans) - len(lines):
+    found = done(plans, sessions)
+    print(heading(sessions[0], "peers", arguments))
+    print("\n".join(markdown(found)))
+    if left := len(plans) - len(found):
         print(f"\n{left} of {len(plans)} rows are not measured yet; the same command goes on with them.")
-    if not lines:
+    if not found:
         return NOTHING
-    return BELOW if any(_falls_short(line, session) for line in lines) else UNFINISHED if left else FINE
+    return BELOW if any(map(_falls_short, found)) else UNFINISHED if left else FINE
 
 
-def done(plans: Sequence[Planned], session: Session) -> list[Line]:
-    """The rows that have an outcome of every version, as its file is now; the newest counts."""
-    found = {_asked(points[0].job): points for points in by_job(session)}
-    lines: list[Line] = []
+def done(plans: Sequence[Planned], sessions: Iterable[Session]) -> list[Found]:
+    """The rows that have an outcome of every version, as its file is now.
+
+    The newest of a session counts, and that of the first session which has one.
+    """
+    known = [(session, {_asked(points[0].job): points for points in by_job(session)}) for session in sessions]
+    found: list[Found] = []
     for row, job in plans:
-        points = found.get(_asked(job), ())
-        if points and answers(job, points):
-            lines.append(Line(row, points[0].job, points))
-    return lines
+        for session, points_of in known:
+            points = points_of.get(_asked(job), ())
+            if points and answers(job, points):
+                found.append(Found(Line(row, points[0].job, points), session))
+                break
+    return found
 
 
 def _asked(job: Job) -> tuple[object, ...]:
@@ -84,15 +91,15 @@ def _asked(job: Job) -> tuple[object, ...]:
 
 def _measure_rest(
     plans: Sequence[Planned],
+    known: Sequence[Found],
     catalog: Catalog,
     device: Device,
-    before: Session | None,
     path: Path,
     seconds: float,
 ) -> Path:
     """The file with the results. Raises SessionError, and CannotCompare where the device is not free."""
-    known = {_asked(line.job) for line in done(plans, before)} if before else set()
-    jobs = [job for _, job in plans if _asked(job) not in known]
+    asked = {_asked(one.line.job) for one in known}
+    jobs = [job for _, job in plans if _asked(job) not in asked]
     print(f"{len(jobs)} of {len(plans)} rows are to be measured.", file=sys.stderr)
     if not jobs:
         return path
@@ -123,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("kernels", nargs="*")
     parser.add_argument("--session", type=Path, help="the session file to write, or to go on with")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no row after so long")
+    parser.add_argument("--also", type=Path, nargs="+", default=[], help="sessions of other cards")
     parser.add_argument("--normal", action="store_true", help="inputs from N(0, 1), not from [-1, 1]")
     parser.add_argument("--sustained", action="store_true", help="after 3 s and more of the same work")
     return parser
@@ -145,9 +153,9 @@ def _job(row: Row, catalog: Catalog, device: str, number: int, fill: Distributio
     return job
 
 
-def _falls_short(line: Line, session: Session) -> bool:
-    has_time = line.fastest(*OURS) is not None
-    return not has_time or any(judgement.is_missed for judgement in judgements(line, session))
+def _falls_short(found: Found) -> bool:
+    has_time = found.line.fastest(*OURS) is not None
+    return not has_time or any(judgement.is_missed for judgement in judgements(found))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,13 @@ class Line(Struct, frozen=True):
         return next((p for p in self.points if p.measured and p.implementation.stem == stem), None)
 
 
+class Found(Struct, frozen=True):
+    """A line, and the session that it and the ceilings of its card are of."""
+
+    line: Line
+    session: Session
+
+
 def candidates(kernel: Kernel, dtype: Dtype) -> tuple[str, ...]:
     """Stems of what a row compares: our good ones, eager, torch.compile's default mode, the libraries."""
     stems = {found.stem for found in kernel.implementations}
@@ -93,9 +100,9 @@ def _is_compared(kernel: Kernel, implementation: Implementation) -> bool:
     return by_default(kernel, implementation) and not any(word in implementation.stem for word in _SLOW)
 
 
-def judgements(line: Line, session: Session) -> list[Judgement]:
+def judgements(found: Found) -> list[Judgement]:
     """How each goal of the row came out."""
-    return [_judge(goal, line, session) for goal in line.row.goals]
+    return [_judge(goal, found.line, found.session) for goal in found.line.row.goals]
 
 
 def _judge(goal: Goal, line: Line, session: Session) -> Judgement:
@@ -145,18 +152,19 @@ def _about_eager(session: Session) -> str:
     return f" With nvidia-cutlass-dsl {dsl} torch runs its copy of QuACK for eager's RMS norm."
 
 
-def markdown(lines: Sequence[Line], session: Session) -> Iterator[str]:
+def markdown(found: Sequence[Found]) -> Iterator[str]:
     """The table's lines, then one line for each reason why implementations have no time."""
     yield _joined(HEADER)
     yield _joined(["---", "---", *["---:"] * 8, "---", "---"])
-    for line in lines:
-        yield _joined(_cells(line, session))
-    if absent := list(_absent(lines)):
+    for one in found:
+        yield _joined(_cells(one))
+    if absent := list(_absent(one.line for one in found)):
         yield ""
         yield from absent
 
 
-def _cells(line: Line, session: Session) -> Iterator[str]:
+def _cells(one: Found) -> Iterator[str]:
+    line, session = one.line, one.session
     best = line.fastest(*OURS)
     workload = line.job.workload
     yield line.row.name
@@ -173,7 +181,7 @@ def _cells(line: Line, session: Session) -> Iterator[str]:
     found = peer_over_ours(line.fastest(*PEERS), best)
     ratio = f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
     yield ratio if line.row.has_serious_peer else f"{ratio}, no serious peer".removeprefix(", ")
-    results = judgements(line, session)
+    results = judgements(one)
     yield "; ".join(result.goal.text for result in results)
     yield "; ".join(result.text for result in results)
 

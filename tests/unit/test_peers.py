@@ -10,6 +10,7 @@ from roofscope.benchmarks.peers.goals import AtLeast, OfCeiling, judged_by_ceili
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import (
     HEADER,
+    Found,
     Line,
     candidates,
     ceiling_of,
@@ -25,7 +26,7 @@ from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import SkipKind, Skipped, TimeStats
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
-from roofscope.tests.sessions import CEILINGS, make_session
+from roofscope.tests.sessions import CEILINGS, empty_session, make_session
 
 replace = msgspec.structs.replace
 
@@ -100,13 +101,13 @@ def test_the_best_of_ours_is_held_against_the_peer_named(session: Session) -> No
         *((Provider.EAGER, "", 1.2e-3), (Provider.LIBRARY, "liger", 0.8e-3)),
         goals=goals,
     )
-    found = [judgement.text for judgement in judgements(line, session)]
+    found = [judgement.text for judgement in judgements(Found(line, session))]
     assert found == ["**missed by 20.0 %**", "**missed by 20.0 %**", "**missed by 11.1 %**", "not compared"]
 
 
 def test_ceilings_are_those_measured_of_the_mix(session: Session) -> None:
     line = line_of(session, (Provider.CUDA, "registers", 1e-3), goals=(OfCeiling(0.5, Mix.COPY),))
-    [judgement] = judgements(line, session)
+    [judgement] = judgements(Found(line, session))
     ceiling, point = ceiling_of(session, Mix.COPY), line.of("cuda_registers")
     if ceiling is None:
         assert judgement.share is None
@@ -122,7 +123,7 @@ def test_the_table_tells_who_has_no_time_and_why(session: Session) -> None:
         implementation=Implementation("softmax", Provider.LIBRARY, "liger", "h"),
         outcome=Skipped(SkipKind.UNAVAILABLE, "It is not here."),
     )
-    text = list(markdown([replace(line, points=(*line.points, liger))], session))
+    text = list(markdown([Found(replace(line, points=(*line.points, liger)), session)]))
     assert text[0] == f"| {' | '.join(HEADER)} |"
     assert {row.count("|") for row in text[:3]} == {len(HEADER) + 1}
     assert "**registers 1.020 ms**" in text[2]
@@ -155,10 +156,10 @@ def test_every_row_is_to_reach_the_best_of_its_peers() -> None:
 def test_a_row_without_a_serious_peer_says_so(session: Session) -> None:
     line = line_of(session, (Provider.CUDA, "registers", 1e-3), (Provider.EAGER, "", 1.2e-3))
     alone = replace(line, row=replace(line.row, has_serious_peer=False))
-    assert "no serious peer" not in "".join(markdown([line], session))
-    assert "), no serious peer |" in "".join(markdown([alone], session))
+    assert "no serious peer" not in "".join(markdown([Found(line, session)]))
+    assert "), no serious peer |" in "".join(markdown([Found(alone, session)]))
     ours = replace(alone, points=line.points[:1])
-    assert "| no serious peer |" in "".join(markdown([ours], session))
+    assert "| no serious peer |" in "".join(markdown([Found(ours, session)]))
 
 
 def test_every_row_can_be_planned() -> None:
@@ -179,12 +180,14 @@ def test_every_row_can_be_planned() -> None:
 def test_a_row_is_done_where_every_version_has_an_outcome_of_its_file_now(session: Session) -> None:
     job = next(job for job in session.jobs if job.workload.kernel == "softmax")
     row = Row("C1", "softmax", job.workload.dtype)
-    [line] = done([Planned(row, replace(job, id="job-77"))], session)
-    assert {point.implementation for point in line.points} == set(job.implementations)
+    [one] = done([Planned(row, replace(job, id="job-77"))], [session])
+    assert {point.implementation for point in one.line.points} == set(job.implementations)
     edited = (replace(job.implementations[0], source_hash="0" * 64), *job.implementations[1:])
-    assert not done([Planned(row, replace(job, implementations=edited))], session)
+    assert not done([Planned(row, replace(job, implementations=edited))], [session])
+    empty = empty_session(ceilings=())
+    assert [one.session for one in done([Planned(row, job)], [empty, session])] == [session]
     larger = replace(job.workload, sizes={name: 2 * size for name, size in job.workload.sizes.items()})
-    assert not done([Planned(row, replace(job, workload=larger))], session)
+    assert not done([Planned(row, replace(job, workload=larger))], [session])
 
 
 def test_without_a_gpu_and_a_session_there_is_nothing_to_print(
