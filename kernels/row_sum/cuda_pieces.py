@@ -2,6 +2,8 @@
 
 import torch
 
+from roofscope.kernels.shared.slab import slab_of
+
 UNROLL = 4  # as in cuda_pieces.cu
 PACK_BYTES = 16
 WARP = 32
@@ -28,6 +30,11 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         lanes = 1 if cols <= ELEMENTS_OF_LANE else 2
         blocks = -(-rows * lanes // threads)
         program.launch(f"row_sum_elements_{lanes}_{ELEMENTS_OF_LANE}", blocks, threads, x, y, rows, cols)
+        return y
+    if slab := slab_of(x, program.multiprocessor_count):
+        width, blocks, slab_threads, shared_bytes = slab
+        name = f"row_sum_slab_{width}"
+        program.launch(name, blocks, slab_threads, x, y, rows, cols, shared_bytes=shared_bytes)
         return y
     for lanes in (4, 8, 16):
         if cols > 0 and words <= lanes:
