@@ -12,6 +12,7 @@ LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
 TILES = 0.75  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
@@ -32,7 +33,8 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y
-    if (slab := slab_of(x, program.multiprocessor_count)) and y.data_ptr() % PACK_BYTES == 0:
+    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count)
+    if slab and y.data_ptr() % PACK_BYTES == 0:
         width, blocks, threads, shared_bytes = slab
         program.launch(f"cumsum_slab_{width}", blocks, threads, x, y, rows, cols, shared_bytes=shared_bytes)
         return y

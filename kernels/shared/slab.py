@@ -5,11 +5,9 @@ from typing import NamedTuple
 import torch
 
 PACK_BYTES = 16
-LONGEST_ROW_BYTES = 256
 SLAB_BYTES = 32 * 1024  # of a block at most
 THREADS = (256, 128, 64)  # of a block
 BLOCKS_PER_MULTIPROCESSOR = 2  # at least, where smaller blocks give so many
-FEWEST_ROWS = 4096
 WIDTHS = (4, 2, 1)  # elements of an access
 
 
@@ -22,13 +20,13 @@ class Slab(NamedTuple):
     shared_bytes: int
 
 
-def slab_of(x: torch.Tensor, multiprocessors: int) -> Slab | None:
+def slab_of(x: torch.Tensor, longest_bytes: int, fewest_rows: int, multiprocessors: int) -> Slab | None:
     """For the rows of ``x``, where they are short, many, and begin on no 16 bytes."""
     rows, cols = x.shape
     row_bytes = cols * x.element_size()
-    if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES == 0 or row_bytes > LONGEST_ROW_BYTES:
+    if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES == 0 or row_bytes > longest_bytes:
         return None
-    if rows < FEWEST_ROWS:
+    if rows < fewest_rows:
         return None
     enough = BLOCKS_PER_MULTIPROCESSOR * multiprocessors
     fitting = [threads for threads in THREADS if threads * row_bytes <= SLAB_BYTES]

@@ -12,17 +12,26 @@ TILE_ROWS = 8
 LINE_THREADS = 128  # as in thin.cuh
 MOST_DIRECT_FEW = 8  # lines, where no tile is worth its time
 SMALL = 2**20  # elements, up to which instructions before the first load count more than wide accesses
+SMALL_THIN = 2**18  # the same where one side is up to NARROW
+NARROW = 64
 NARROWEST_SQUARES = 48  # rows and columns where all are whole packs
 PITCHED_THREADS = 512  # at most, as in cuda_swizzled.cu
 HEIGHT, WIDTH, BESIDE = 128, 56, 16  # of a tile; a row is 8 packs at any alignment
 FEW_BLOCKS = 4  # a multiprocessor, of which there are twice as many of half the height
-# Of a block that has whole columns: how many of 16-bit elements, by the most rows. Up to SHORT_ROWS packs do
-# not follow one another in a column, and it has so many threads.
-COLUMNS = ((4, 2040), (8, 504), (24, 128), (384, 64))
-SHORT_ROWS, SHORT_THREADS, COLUMNS_THREADS = 24, 128, 256
-MOST_WHOLE_ROWS = 48  # columns, of which a block has whole rows, this many at most
-HEIGHTS = (512, 256, 128)  # then, of 16-bit elements
-BLOCKS_OF_RUNS = 2  # a multiprocessor, at least
+# How many whole columns of 16-bit elements a block has, by the most rows, and the blocks of a multiprocessor
+# that there have to be at least. Up to SHORT_ROWS packs that follow one another are of several columns.
+COLUMNS = (
+    (4, 1016, 2),
+    (8, 504, 2),
+    (12, 256, 2),
+    (31, 128, 2),
+    (NARROW, 120, 2),
+    (192, 64, 2),
+    (384, 64, 8),
+)
+SHORT_ROWS, SHORT_THREADS, COLUMNS_THREADS = 31, 128, 256
+HEIGHTS = ((9, 1024), (NARROW, 256))  # of whole rows of 16-bit elements, by the most columns
+LOWEST, ROWS_THREADS = 128, 160
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -44,33 +53,42 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         side = SQUARES * pack
         blocks = -(-rows // side) * -(-cols // side)
         program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols)
-    elif x.numel() <= SMALL:
-        blocks = -(-rows // TILE) * -(-cols // TILE)
-        program.launch("transpose_tiles", blocks, TILE * TILE_ROWS, x, y, rows, cols)
     else:
-        launch_pitched(program, x, y, *pitched_part(rows, cols, pack, program.multiprocessor_count))
+        part = pitched_part(rows, cols, pack, program.multiprocessor_count)
+        small = SMALL_THIN if few <= NARROW and part[0] != "pitched" else SMALL
+        if x.numel() <= small:
+            blocks = -(-rows // TILE) * -(-cols // TILE)
+            program.launch("transpose_tiles", blocks, TILE * TILE_ROWS, x, y, rows, cols)
+        else:
+            launch_pitched(program, x, y, *part)
     return y
 
 
 def pitched_part(rows: int, cols: int, pack: int, multiprocessors: int) -> tuple[str, int, int, int]:
     """The kernel, the height and the width of what a block has, and how many threads are side by side."""
-    enough = BLOCKS_OF_RUNS * multiprocessors
-    wider = 16 // pack  # than 16 bits, and 2
+    wider = 8 // pack  # than 16 bits
     if rows <= COLUMNS[-1][0]:
-        width = next(width for most, width in COLUMNS if rows <= most) * 2 // wider
-        if -(-cols // width) >= enough:
-            is_short = rows <= SHORT_ROWS
-            beside = max((SHORT_THREADS if is_short else COLUMNS_THREADS) // rows, 1)
-            return "short_columns" if is_short else "whole_columns", rows, width, beside
-    if cols <= MOST_WHOLE_ROWS:
-        heights = [height * 2 // wider for height in HEIGHTS]
-        height = next((height for height in heights if -(-rows // height) >= enough), heights[-1])
+        width, blocks = next((width // wider, blocks) for most, width, blocks in COLUMNS if rows <= most)
+        if -(-cols // width) >= blocks * multiprocessors:
+            if rows <= SHORT_ROWS:
+                return "short_columns", rows, width, SHORT_THREADS // rows
+            return "whole_columns", rows, width, beside_of_columns(rows)
+    if cols <= NARROW and -(-rows * wider // LOWEST) >= multiprocessors:
+        height, lowest = next(height for most, height in HEIGHTS if cols <= most) // wider, LOWEST // wider
+        while height > lowest and -(-rows // height) < 2 * multiprocessors:
+            height //= 2
         # Whole packs of lanes fall in different banks.
-        beside = max(round(COLUMNS_THREADS / (cols * pack)), 1) * pack
+        beside = max(round(ROWS_THREADS / (cols * pack)), 1) * pack
         return "whole_rows", height, cols, min(beside, height // pack)
     if -(-rows // HEIGHT) * -(-cols // WIDTH) < FEW_BLOCKS * multiprocessors:
         return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE
     return "pitched", HEIGHT, WIDTH, BESIDE
+
+
+def beside_of_columns(rows: int) -> int:
+    """Of whole columns: for how many packs of each row there are threads."""
+    least = 2 if rows <= COLUMNS[-2][0] else 1
+    return max(COLUMNS_THREADS // rows, least)
 
 
 def launch_pitched(

@@ -15,7 +15,8 @@ import triton.language as tl
 from roofscope.kernels.shared.hints import hint_of
 
 SIDE_BYTES = 256
-FEWEST_TILES = 512  # so that a small matrix too is shared by all multiprocessors
+FEWEST_THIN_TILES = 128  # so that all multiprocessors share a thin matrix of more elements than SMALL
+SMALL = 2**18
 
 
 @triton.jit
@@ -42,15 +43,15 @@ def _transpose(
 
 
 def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
-    """Height and width: ``side`` squared, or less where tiles would not be FEWEST_TILES."""
-    height = width = side
-    while width > 32 and triton.cdiv(rows, height) * triton.cdiv(cols, width) < FEWEST_TILES:
-        height, width = (height, width // 2) if height < width else (height // 2, width)
+    """Height and width: ``side`` squared, or less where tiles would be too few."""
+    for height, width, fewest in ((side, side, 512), (64, 64, 512), (64, 32, 768), (32, 32, 0)):
+        if triton.cdiv(rows, height) * triton.cdiv(cols, width) >= fewest:
+            break
     few, many = min(rows, cols), max(rows, cols)
     if few <= height // 2:
         few = triton.next_power_of_2(few)
         length = height * width // few
-        while length > 64 and triton.cdiv(many, length) < FEWEST_TILES // 4:
+        while rows * cols > SMALL and triton.cdiv(many, length) < FEWEST_THIN_TILES:
             length //= 2
         height, width = (few, length) if rows < cols else (length, few)
     return height, width

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
-from roofscope.kernels.shared.slab import LONGEST_ROW_BYTES, SLAB_BYTES, WIDTHS, slab_of
+from roofscope.kernels.shared.slab import SLAB_BYTES, slab_of
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
@@ -124,17 +124,17 @@ def test_a_slab_of_short_rows_fits_a_block(dtype: torch.dtype) -> None:
     pack = 16 // dtype.itemsize
     for rows, cols, multiprocessors in product((1, 4095, 4096, 70_001), COLUMNS, MULTIPROCESSORS):
         x = torch.empty(rows, cols, dtype=dtype)
-        found = slab_of(x, multiprocessors)
-        if cols * dtype.itemsize > LONGEST_ROW_BYTES or cols % pack == 0:
+        found = slab_of(x, 256, 4096, multiprocessors)
+        if cols * dtype.itemsize > 256 or rows < 4096 or cols % pack == 0:
             assert found is None
         if found is None:
             continue
         assert cols % found.width == 0
-        assert cols // found.width % 2 or found.width == WIDTHS[0]  # lanes in different banks
+        assert cols // found.width % 2  # lanes in different banks
         assert found.threads % pack == 0  # rows of a block begin on 16 bytes
         assert found.blocks * found.threads >= rows
         assert found.threads * cols * dtype.itemsize <= found.shared_bytes <= SLAB_BYTES
-    assert slab_of(torch.empty(5000 * 9 + 1, dtype=dtype)[1:].view(5000, 9), 132) is None
+    assert slab_of(torch.empty(5000 * 9 + 1, dtype=dtype)[1:].view(5000, 9), 256, 4096, 132) is None
 
 
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
