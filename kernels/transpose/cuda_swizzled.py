@@ -31,7 +31,7 @@ COLUMNS = (
 )
 SHORT_ROWS, SHORT_THREADS, COLUMNS_THREADS = 31, 128, 256
 HEIGHTS = ((9, 1024), (NARROW, 256))  # of whole rows of 16-bit elements, by the most columns
-LOWEST, ROWS_THREADS = 128, 160
+LOWEST, ROWS_THREADS = 128, 112
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -78,7 +78,7 @@ def pitched_part(rows: int, cols: int, pack: int, multiprocessors: int) -> tuple
         while height > lowest and -(-rows // height) < 2 * multiprocessors:
             height //= 2
         # Whole packs of lanes fall in different banks.
-        beside = max(round(ROWS_THREADS / (cols * pack)), 1) * pack
+        beside = -(-ROWS_THREADS // (cols * pack)) * pack
         return "whole_rows", height, cols, min(beside, height // pack)
     if -(-rows // HEIGHT) * -(-cols // WIDTH) < FEW_BLOCKS * multiprocessors:
         return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE
