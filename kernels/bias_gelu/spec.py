@@ -23,6 +23,6 @@ SPEC = KernelSpec(
         Preset("large", {"rows": 16384, "cols": 4096}),
     ),
     sweep=tuple({"rows": rows, "cols": 4096} for rows in (4, 16, 64, 256, 1024, 4096, 16384, 65536)),
-    odd_sizes=(*ODD_ROWS, EMPTY_ROWS),
+    odd_sizes=(*ODD_ROWS, EMPTY_ROWS, {"rows": 401, "cols": 1003}, {"rows": 40_001, "cols": 7}),
     large_magnitude=60.0,  # exp(2u) overflows float32 from z = 10: the textbook quotient gives NaN
 )

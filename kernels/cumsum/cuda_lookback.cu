@@ -7,7 +7,8 @@
 //   from tile to tile of its row with the sum so far, the next tile already under way. In long rows a block has one
 //   tile, publishes its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
-//   It starts while the words that it waits on are still being zeroed.
+//   It starts while the words that it waits on are still being zeroed. Where short rows begin on no 16 bytes and are
+//   many, a thread has one, in shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
@@ -16,6 +17,7 @@
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
 #include "shared/shifted.cuh"
+#include "shared/slab.cuh"
 
 constexpr int THREADS = 256;    // as in cuda_lookback.py
 constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
@@ -212,6 +214,44 @@ __device__ __forceinline__ float wait_for(const unsigned long long* word) {
     while (!(bits >> 32));
     return __uint_as_float(static_cast<unsigned>(bits));
 }
+
+// A thread a row, by way of shared memory: many short rows that begin on no 16 bytes.
+template <int WIDTH>
+__device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    const Slab slab(slab_packs, rows, cols);
+    slab.load(x);
+    if (static_cast<int>(threadIdx.x) < slab.rows) {
+        Access<WIDTH>* const row = reinterpret_cast<Access<WIDTH>*>(slab.row(threadIdx.x));
+        constexpr int AHEAD = 4;  // accesses that are read before sums are written among them
+        const int count = slab.cols / WIDTH;
+        float sum = 0.0f;
+        for (int first = 0; first < count; first += AHEAD) {
+            Access<WIDTH> access[AHEAD];
+#pragma unroll
+            for (int i = 0; i < AHEAD; ++i) {
+                if (first + i < count) access[i] = row[first + i];
+            }
+#pragma unroll
+            for (int i = 0; i < AHEAD; ++i) {
+#pragma unroll
+                for (int j = 0; j < WIDTH; ++j) from_float(sum += to_float(access[i].element[j]), access[i].element[j]);
+                if (first + i < count) row[first + i] = access[i];
+            }
+        }
+    }
+    slab.store(y);
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH(                      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        cumsum_of_slab<WIDTH>(x, y, rows, cols);                                                \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 // Words of all tiles, of the groups' starts, and the counter that numbers blocks.
 extern "C" __global__ void cumsum_forget(unsigned long long* words, long long count) {

@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import torch
 
+from roofscope.kernels.shared.slab import slab_of
+
 THREADS = 256  # as in cuda_lookback.cu
 GROUP = 256
 LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
 TILES = 0.75  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
@@ -29,6 +32,11 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     y = torch.empty_like(x)
     if x.numel() == 0:
+        return y
+    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count)
+    if slab and y.data_ptr() % PACK_BYTES == 0:
+        width, blocks, threads, shared_bytes = slab
+        program.launch(f"cumsum_slab_{width}", blocks, threads, x, y, rows, cols, shared_bytes=shared_bytes)
         return y
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:

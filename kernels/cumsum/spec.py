@@ -30,6 +30,7 @@ SPEC = KernelSpec(
         {"rows": 3, "cols": 17001},
         {"rows": 1, "cols": 400037},
         {"rows": 1027, "cols": 9001},
+        {"rows": 4101, "cols": 33},  # many short rows
     ),
     large_magnitude=10.0,  # sums of 400 thousand elements of up to 10 stay within float16's 65504
     # Ever more rows; then as many elements in 64 rows, and in one.

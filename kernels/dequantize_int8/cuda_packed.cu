@@ -4,10 +4,12 @@
 // Mapping: a block is a tile of blockDim.y rows by UNROLL blockDim.x packs. A thread turns 4 or 8 codes into one pack
 //   of 16 bytes, UNROLL times, all of them loaded before the first is used. A warp reads and writes whole runs.
 //   Rows are cut into packs where x is aligned; where the codes are not aligned there, they are read one by one.
-//   Small matrices of whole packs have a thread for each, so that every multiprocessor has some.
+//   Small matrices of whole packs have a thread for each, so that every multiprocessor has some. Rows of no whole packs
+//   are one run with the matrix, whose packs are aligned on both sides: one may end in another row than it begins in.
 // Idea: conversions from integers run at a quarter of the rate of the rest: a byte b, its sign bit turned over, is
 //   placed under the exponent of 2^23 instead, which gives 2^23 + 128 + b, and 2^23 + 128 comes off exactly.
 #include "shared/common.cuh"
+#include "shared/division.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_packed.py
 constexpr float BIAS = 8388608.0f + 128.0f;
@@ -31,14 +33,20 @@ __device__ __forceinline__ void store_whole(SCALAR* x, const Pack& pack) {
                  "r"(bits.w));
 }
 
-__device__ __forceinline__ void dequantize_pack(const Codes& codes, float scale, SCALAR* x) {
+// By the scale of each element, scale_of(number).
+template <typename Scale>
+__device__ __forceinline__ void dequantize_pack_by(const Codes& codes, SCALAR* x, const Scale& scale_of) {
     float values[PACK];
 #pragma unroll
     for (int i = 0; i < PACK; ++i) {
         const unsigned bits = __byte_perm(codes.word[i / 4] ^ 0x80808080u, 0x4b000000u, 0x7440 + i % 4);
-        values[i] = (__uint_as_float(bits) - BIAS) * scale;
+        values[i] = (__uint_as_float(bits) - BIAS) * scale_of(i);
     }
     store_whole(x, to_pack(values));
+}
+
+__device__ __forceinline__ void dequantize_pack(const Codes& codes, float scale, SCALAR* x) {
+    dequantize_pack_by(codes, x, [scale](int) { return scale; });
 }
 
 extern "C" __global__ void __launch_bounds__(256) dequantize(
@@ -82,4 +90,42 @@ extern "C" __global__ void __launch_bounds__(128) dequantize_few(
     if (col >= cols) return;
     const long long at = row * cols + col;
     dequantize_pack(load_codes(q + at, true), to_float(scales[row]), x + at);
+}
+
+// The matrix as one run of `count` elements, below 2^31, a pack a thread.
+extern "C" __global__ void __launch_bounds__(256) dequantize_run(
+    const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long count,
+    long long cols, long long multiplier, long long shift
+) {
+    const unsigned first = static_cast<unsigned>(thread_of_grid()) * PACK, end = static_cast<unsigned>(count);
+    if (first >= end) return;
+    const Division by_cols(cols, multiplier, shift);
+    const unsigned row = by_cols.quotient(first), col = by_cols.remainder(first, row);
+    if (first + PACK > end) {
+        for (unsigned at = first; at < end; ++at) {
+            from_float(static_cast<float>(q[at]) * to_float(scales[by_cols.quotient(at)]), x[at]);
+        }
+        return;
+    }
+    const Codes codes = load_codes(q + first, true);
+    if (cols >= PACK) {
+        const unsigned left = static_cast<unsigned>(cols) - col;
+        const float scale = to_float(scales[row]), next = left < PACK ? to_float(scales[row + 1]) : scale;
+        dequantize_pack_by(codes, x + first, [&](unsigned number) { return number < left ? scale : next; });
+    } else {
+        dequantize_pack_by(codes, x + first, [&](unsigned number) {
+            return to_float(scales[by_cols.quotient(first + number)]);
+        });
+    }
+}
+
+// An element a thread: of a small matrix more threads have something to do, and each has less.
+extern "C" __global__ void __launch_bounds__(256) dequantize_elements(
+    const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long count,
+    long long cols, long long multiplier, long long shift
+) {
+    const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    const Division by_cols(cols, multiplier, shift);
+    from_float(static_cast<float>(q[at]) * to_float(scales[by_cols.quotient(at)]), x[at]);
 }

@@ -2,11 +2,14 @@
 
 import torch
 
+from roofscope.kernels.shared.division import NUMBERS, division
+
 THREADS = 256
 UNROLL = 4  # as in cuda_packed.cu
 PACK_BYTES = 16
 WARP = 32
 FEW = 2**20  # elements, of which a thread takes one pack
+FEW_ELEMENTS = 2**18  # up to which each has a thread where rows are no whole packs
 FEW_THREADS = 128  # of a block then, as in cuda_packed.cu
 
 
@@ -18,6 +21,11 @@ def run(program, q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     if q.numel() <= FEW and cols % pack == 0 and q.data_ptr() % pack == 0 and x.data_ptr() % PACK_BYTES == 0:
         grid = (rows, -(-cols // (pack * FEW_THREADS)))
         program.launch("dequantize_few", grid, FEW_THREADS, q, scale, x, cols)
+        return x
+    if cols % pack and q.numel() < NUMBERS and q.data_ptr() % pack == 0 and x.data_ptr() % PACK_BYTES == 0:
+        name, each = ("elements", 1) if q.numel() <= FEW_ELEMENTS else ("run", pack)
+        blocks = -(-q.numel() // (each * THREADS))
+        program.launch(f"dequantize_{name}", blocks, THREADS, q, scale, x, q.numel(), *division(cols))
         return x
     threads = -(-cols * x.element_size() // (PACK_BYTES * UNROLL))
     width = min(max(WARP, 1 << max(threads - 1, 0).bit_length()), THREADS)

@@ -21,7 +21,13 @@ SPEC = KernelSpec(
     # One rounding of a product; of the 16-bit types the product itself is exact in float32.
     tolerance=Tolerance(float32=1e-7, float16=1e-3, bfloat16=8e-3),
     presets=ROWS,
-    odd_sizes=(*ODD_ROWS, EMPTY_ROWS, {"rows": 7, "cols": 4112}),
+    odd_sizes=(
+        *ODD_ROWS,
+        EMPTY_ROWS,
+        {"rows": 7, "cols": 4112},
+        {"rows": 401, "cols": 1003},
+        {"rows": 40_001, "cols": 7},
+    ),
     large_magnitude=1.0,  # codes and scales are of one size always
     sweep=tuple({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 2048, 4096, 16384, 65536)),
 )

@@ -4,15 +4,18 @@
 //   l_r = max_c |y[r, c]|, and scale l_r / 448. 6 rows cols FLOP, rows (cols (s + 1) + 4) + cols s bytes.
 // Mapping: as rms_norm/cuda_registers: a row group of 8 lanes to 1024 threads owns a row, and each thread keeps 1 to 4
 //   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that are too long for registers
-//   or do not start on 16 bytes go by pieces and are read twice.
+//   or do not start on 16 bytes go by pieces and are read twice; where they are few and long, a block has each piece, in
+//   two kernels, the second launched while the first one works.
 // Idea: cuda_naive's three passes wait for each other: the largest result for the root, codes for both. But the root
 //   cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
 //   once, across one barrier, and no code waits for the root, which is in the scale alone. A product of two 16-bit
 //   numbers is exact in float32.
 #include <cuda_fp8.h>
 
+#include "shared/overlap.cuh"
 #include "shared/quantise.cuh"
 #include "shared/rms_norm.cuh"
+#include "shared/shifted.cuh"
 
 constexpr float LARGEST_CODE = 448.0f;
 
@@ -171,4 +174,92 @@ extern "C" __global__ void __launch_bounds__(1024) rms_norm_quantize_pieces(
     } else {
         quantise_by_pieces<false>(x, w, q, scale, cols);
     }
+}
+
+// ---- Few long rows: a block a piece of `length` columns, the last one of a row shorter ---------------------------
+
+// A piece by the packs in which x lies. The codes lie alike, 8 bits an element, the scales of columns in another way.
+struct Piece {
+    long long row, start;  // the first column
+    const SCALAR *x, *w, *w_begin, *w_end;
+    AlignedRun run;
+
+    __device__ __forceinline__
+    Piece(const SCALAR* x, const SCALAR* w, long long cols, long long length, long long pieces)
+        : row(blockIdx.x / static_cast<unsigned>(pieces)), start(blockIdx.x % static_cast<unsigned>(pieces) * length),
+          x(x + row * cols + start), w(w + start), w_begin(w), w_end(w + cols),
+          run(this->x, min(cols - start, length)) {}
+
+    __device__ __forceinline__ Bits scales(long long at) const {
+        const unsigned past = bytes_past(w + at);
+        const SCALAR* const first = w + at - past / sizeof(SCALAR);
+        const Bits low = load_near(first, w_begin, w_end);
+        return past ? bytes_from(low, load_near(first + PACK, w_begin, w_end), past) : low;
+    }
+
+    // Calls act(index of the first element, pack, its scales), some packs under way at once.
+    template <typename Act>
+    __device__ __forceinline__ void for_packs(const Act& act) const {
+        constexpr int UNROLL = 4;
+        for (long long first = threadIdx.x; first < run.packs; first += UNROLL * blockDim.x) {
+            Bits packs[UNROLL], weights[UNROLL];
+#pragma unroll
+            for (int u = 0; u < UNROLL; ++u) {
+                const long long pack = first + u * blockDim.x;
+                if (pack >= run.packs) break;
+                packs[u] = __ldg(reinterpret_cast<const Bits*>(x + run.pack_at(pack)));
+                weights[u] = scales(run.pack_at(pack));
+            }
+#pragma unroll
+            for (int u = 0; u < UNROLL; ++u) {
+                const long long pack = first + u * blockDim.x;
+                if (pack < run.packs) act(run.pack_at(pack), packs[u], weights[u]);
+            }
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(512) rms_norm_quantize_statistics(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, float* __restrict__ squares,
+    unsigned* __restrict__ largest, long long cols, long long length, long long pieces
+) {
+    let_next_start();
+    const Piece piece(x, w, cols, length, pieces);
+    Statistics mine;
+    if (threadIdx.x < piece.run.edges) {
+        const long long at = piece.run.edge_at(threadIdx.x);
+        const float value = to_float(piece.x[at]);
+        mine.squares = value * value;
+        mine.largest = __float_as_uint(value * to_float(piece.w[at])) & 0x7fffffffu;
+    }
+    piece.for_packs([&](long long, const Bits& pack, const Bits& weights) { mine.take(pack, weights); });
+    mine = mine.over_group<BLOCK_GROUP>();
+    if (threadIdx.x == 0) {
+        squares[blockIdx.x] = mine.squares;
+        largest[blockIdx.x] = mine.largest;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(512) rms_norm_quantize_piece(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const float* squares, const unsigned* largest,
+    unsigned char* __restrict__ q, float* __restrict__ scale, long long cols, long long length, long long pieces
+) {
+    const Piece piece(x, w, cols, length, pieces);
+    wait_for_previous();
+    Statistics mine;
+    for (int other = threadIdx.x; other < pieces; other += blockDim.x) {
+        mine.squares += squares[piece.row * pieces + other];
+        mine.largest = max(mine.largest, largest[piece.row * pieces + other]);
+    }
+    const Row how(mine.over_group<BLOCK_GROUP>(), 1.0f / cols);
+    if (threadIdx.x == 0 && piece.start == 0) scale[piece.row] = how.scale;
+    q += piece.row * cols + piece.start;
+    if (threadIdx.x < piece.run.edges) {
+        const long long at = piece.run.edge_at(threadIdx.x);
+        const float two[] = {to_float(piece.x[at]), 0.0f}, weights[] = {to_float(piece.w[at]), 0.0f};
+        q[at] = static_cast<unsigned char>(how.two(two, weights));
+    }
+    piece.for_packs([&](long long at, const Bits& pack, const Bits& weights) {
+        *reinterpret_cast<PackedBytes*>(q + at) = how.codes(pack, weights);
+    });
 }

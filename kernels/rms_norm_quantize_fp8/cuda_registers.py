@@ -2,10 +2,13 @@
 
 import torch
 
+from roofscope.kernels.shared.row_pieces import row_pieces
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows
 
 WARP = 32
 PACKS = 4  # of a thread
+PIECE_THREADS = 512
+LONGEST_WHOLE_ROW_BYTES = 64 * 1024
 BLOCK_THREADS, MOST_THREADS = 512, 1024  # up to the first, rows are launched as those of other kernels are
 
 
@@ -16,9 +19,26 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
     scale = torch.empty(rows, dtype=torch.float32, device=x.device)
     tensors = (x, w, q, scale)
     packs = -(-cols * x.element_size() // PACK_BYTES)
+    if cols * x.element_size() > LONGEST_WHOLE_ROW_BYTES and _lie_alike(x, q):
+        one_round = PIECE_THREADS * PACK_BYTES // x.element_size()
+        length, pieces = row_pieces(rows, cols, one_round, program.multiprocessor_count)
+        if pieces > 1:
+            squares = torch.empty((rows, pieces), dtype=torch.float32, device=x.device)
+            largest = torch.empty((rows, pieces), dtype=torch.int32, device=x.device)
+            grid, statistics, sizes = rows * pieces, (x, w, squares, largest), (cols, length, pieces)
+            program.launch("rms_norm_quantize_statistics", grid, PIECE_THREADS, *statistics, *sizes)
+            arguments = (*statistics, q, scale, *sizes)
+            program.launch("rms_norm_quantize_piece", grid, PIECE_THREADS, *arguments, overlaps=True)
+            return q, scale
     if BLOCK_THREADS < packs / PACKS <= MOST_THREADS and are_packed(cols, *tensors):
         threads = -(-packs // (PACKS * WARP)) * WARP
         program.launch("rms_norm_quantize_long_4", rows, threads, *tensors, rows, cols)
     else:
         launch_rows(program, "rms_norm_quantize", *tensors)
     return q, scale
+
+
+def _lie_alike(x: torch.Tensor, q: torch.Tensor) -> bool:
+    """True where a pack of 16 aligned bytes of ``x`` has codes in aligned bytes of ``q``."""
+    pack = PACK_BYTES // x.element_size()
+    return x.data_ptr() // x.element_size() % pack == q.data_ptr() % pack

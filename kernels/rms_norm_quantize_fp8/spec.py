@@ -44,6 +44,7 @@ SPEC = KernelSpec(
         {"rows": 19, "cols": 4104},
         {"rows": 2, "cols": 98432},
         {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 40_007},  # few long rows at any alignment
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
         {"rows": 9, "cols": 16384},

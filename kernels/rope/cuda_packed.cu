@@ -9,8 +9,10 @@
 // Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
 //   are paired, so that both are read in whole packs.
 #include "shared/common.cuh"
+#include "shared/division.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
+constexpr int PAIRS = 2;      // of a thread, as there
 
 // `low` and `high` become the turned pair.
 __device__ __forceinline__ void turn(float& low, float& high, float cos, float sin) {
@@ -43,8 +45,38 @@ extern "C" __global__ void __launch_bounds__(THREADS) rope_packs(
     }
 }
 
-// `pairs` of all heads together.
+// `pairs` of all heads together, below 2^31, PAIRS a thread.
 extern "C" __global__ void __launch_bounds__(THREADS) rope_pairs(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ cos, const SCALAR* __restrict__ sin,
+    SCALAR* __restrict__ y, long long pairs, long long half, long long half_multiplier, long long half_shift,
+    long long table, long long table_multiplier, long long table_shift
+) {
+    const Division by_half(half, half_multiplier, half_shift), by_table(table, table_multiplier, table_shift);
+    float low[PAIRS], high[PAIRS], c[PAIRS], s[PAIRS];
+    long long at[PAIRS];
+#pragma unroll
+    for (int i = 0; i < PAIRS; ++i) {
+        const unsigned pair = (blockIdx.x * PAIRS + i) * THREADS + threadIdx.x;
+        const unsigned angle = by_table.remainder(pair, by_table.quotient(pair));
+        at[i] = static_cast<long long>(pair) + by_half.quotient(pair) * half;  // after the halves before it
+        if (pair < pairs) {
+            low[i] = to_float(x[at[i]]);
+            high[i] = to_float(x[at[i] + half]);
+            c[i] = to_float(cos[angle]);
+            s[i] = to_float(sin[angle]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < PAIRS; ++i) {
+        if ((blockIdx.x * PAIRS + i) * THREADS + threadIdx.x >= pairs) break;
+        turn(low[i], high[i], c[i], s[i]);
+        from_float(low[i], y[at[i]]);
+        from_float(high[i], y[at[i] + half]);
+    }
+}
+
+// Of any number.
+extern "C" __global__ void __launch_bounds__(THREADS) rope_many_pairs(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ cos, const SCALAR* __restrict__ sin,
     SCALAR* __restrict__ y, long long seq, long long half, long long pairs
 ) {

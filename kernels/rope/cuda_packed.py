@@ -2,8 +2,11 @@
 
 import torch
 
+from roofscope.kernels.shared.division import NUMBERS, division
+
 THREADS = 256  # as in cuda_packed.cu
 PACK_BYTES = 16
+PAIRS = 2  # of a thread, where half a head is no whole packs
 
 
 def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
@@ -14,7 +17,11 @@ def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch
     packs, rest = divmod(half * x.element_size(), PACK_BYTES)
     if rest or any(tensor.data_ptr() % PACK_BYTES for tensor in (x, cos, sin, y)):
         pairs = x.numel() // 2
-        program.launch("rope_pairs", -(-pairs // THREADS), THREADS, x, cos, sin, y, seq, half, pairs)
+        if 0 < pairs < NUMBERS - PAIRS * THREADS:
+            sizes = (pairs, *division(half), *division(seq * half))
+            program.launch("rope_pairs", -(-pairs // (PAIRS * THREADS)), THREADS, x, cos, sin, y, *sizes)
+        else:
+            program.launch("rope_many_pairs", -(-pairs // THREADS), THREADS, x, cos, sin, y, seq, half, pairs)
     elif packs:
         width = min(1 << (packs - 1).bit_length(), THREADS)
         height = THREADS // width

@@ -1,7 +1,8 @@
 // Sum of rows, 16 bytes an access; where rows are few, each is split into pieces for many blocks.
 //
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
-// Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones.
+// Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones. Where
+//   short rows begin on no 16 bytes and are many, a thread has one, in shared memory.
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
 //   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
@@ -12,6 +13,7 @@
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
 #include "shared/shifted.cuh"
+#include "shared/slab.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_pieces.py
 
@@ -116,6 +118,40 @@ __device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int 
 
 ELEMENTS_KERNEL(1, 4)
 ELEMENTS_KERNEL(2, 4)
+
+// A thread a row, by way of shared memory: many short rows that begin on no 16 bytes.
+template <int WIDTH>
+__device__ __forceinline__ void sum_of_slab(const SCALAR* x, float* y, long long rows, long long cols) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    const Slab slab(slab_packs, rows, cols);
+    slab.load(x);
+    const int number = threadIdx.x;
+    if (number >= slab.rows) return;
+    const Access<WIDTH>* const row = reinterpret_cast<const Access<WIDTH>*>(slab.row(number));
+    float sum[2] = {};  // so that not every addition waits for the one before
+    const auto add = [&](float& sum, const Access<WIDTH>& access) {
+#pragma unroll
+        for (int j = 0; j < WIDTH; ++j) sum += to_float(access.element[j]);
+    };
+    const int count = slab.cols / WIDTH;
+#pragma unroll 2
+    for (int i = 0; i + 1 < count; i += 2) {
+        add(sum[0], row[i]);
+        add(sum[1], row[i + 1]);
+    }
+    if (count % 2) add(sum[0], row[count - 1]);
+    y[slab.first + number] = sum[0] + sum[1];
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                     \
+    extern "C" __global__ void __launch_bounds__(256) row_sum_slab_##WIDTH(                    \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
+        sum_of_slab<WIDTH>(x, y, rows, cols);                                                  \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {
     const float sum = block_sum(partial_sum(x + blockIdx.x * cols, cols, threadIdx.x, blockDim.x));

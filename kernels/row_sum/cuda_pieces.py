@@ -2,11 +2,14 @@
 
 import torch
 
+from roofscope.kernels.shared.slab import slab_of
+
 UNROLL = 4  # as in cuda_pieces.cu
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
 MOST_ELEMENTS, ELEMENTS_OF_LANE = 8, 4  # of a row that goes element by element
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 2**15
 LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_WARP_ROW_OF_FEW_BYTES = 1024
 FEW_ROWS_PER_MULTIPROCESSOR = 8
@@ -28,6 +31,11 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         lanes = 1 if cols <= ELEMENTS_OF_LANE else 2
         blocks = -(-rows * lanes // threads)
         program.launch(f"row_sum_elements_{lanes}_{ELEMENTS_OF_LANE}", blocks, threads, x, y, rows, cols)
+        return y
+    if slab := slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count):
+        width, blocks, slab_threads, shared_bytes = slab
+        name = f"row_sum_slab_{width}"
+        program.launch(name, blocks, slab_threads, x, y, rows, cols, shared_bytes=shared_bytes)
         return y
     for lanes in (4, 8, 16):
         if cols > 0 and words <= lanes:

@@ -40,6 +40,7 @@ SPEC = KernelSpec(
         {"rows": 3, "cols": 70_001},
         {"rows": 1, "cols": 1_000_003},
         {"rows": 4097, "cols": 1031},
+        {"rows": 33_001, "cols": 35},  # many short rows
     ),
     large_magnitude=1.0,  # positive inputs are of one size
     # The sum of everything, from a single block's work to a gigabyte.

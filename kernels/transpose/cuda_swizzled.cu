@@ -6,19 +6,19 @@
 //   of x to shared memory, all under way at once; after a barrier it takes a square of PACK x PACK elements
 //   from there, renames its registers (two 16-bit elements are joined by one byte permutation), and stores
 //   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Rows that do not begin on 16
-//   bytes come and go by whole words too (skewed.cuh), where such tiles are many; else by single elements. A matrix of few rows or columns has tiles as long as it is
-//   thin, of which one side is a run; of very few and short ones each thread moves elements, and a line is copied.
+//   bytes come and go by whole packs too (pitched.cuh). Of few rows a block has whole columns, of few columns whole
+//   rows, so that one side is a run. Small matrices go by single elements, and a line is copied.
 // Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
 //   square a thread serves both. Squares straight from x, in pieces of 64 bytes, are slower.
 //   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
 //   other find them in different banks.
-#include "transpose/skewed.cuh"
+#include "transpose/pitched.cuh"
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
 
-constexpr int SQUARES = 16;                       // on a side of the tile, as in cuda_swizzled.py
-constexpr int SIDE = SQUARES * PACK;              // elements
-constexpr int FEW_THREADS = 256, FEW_PACKS = 10;  // of a block that has all of few rows, and of a thread, at most
+constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
+constexpr int SIDE = SQUARES * PACK;  // elements
+constexpr int PITCHED_THREADS = 512;  // at most, as there
 
 // Position, in its row of the tile, of the pack in column `column` and line `line` of squares.
 __device__ __forceinline__ int swizzled(int line, int column) { return column ^ line; }
@@ -55,68 +55,47 @@ extern "C" __global__ void __launch_bounds__(SQUARES* SQUARES) transpose_squares
     }
 }
 
-// Small matrices whose rows do not begin on 16 bytes.
+#define PITCHED_KERNEL(NAME, TRANSPOSE)                                                                              \
+    extern "C" __global__ void __launch_bounds__(PITCHED_THREADS) transpose_##NAME(                                  \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long height,      \
+        long long width, long long pitch, long long is_wide, long long shorter, long long shorter_multiplier,        \
+        long long shorter_shift, long long slots, long long slots_multiplier, long long slots_shift,                 \
+        long long along, long long along_multiplier, long long along_shift, long long beside) {                      \
+        const Layout layout = {                                                                                      \
+            static_cast<int>(height), static_cast<int>(width), static_cast<int>(pitch), is_wide != 0,                \
+            Division(shorter, shorter_multiplier, shorter_shift), Division(slots, slots_multiplier, slots_shift),    \
+            Division(along, along_multiplier, along_shift), static_cast<int>(beside)};                               \
+        TRANSPOSE(x, y, rows, cols, layout);                                                                         \
+    }
+
+PITCHED_KERNEL(pitched, transpose_pitched<Part::TILE>)
+PITCHED_KERNEL(whole_rows, transpose_pitched<Part::ROWS>)
+PITCHED_KERNEL(whole_columns, transpose_columns<true>)
+PITCHED_KERNEL(short_columns, transpose_columns<false>)
+
+// Small matrices.
 extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
     transpose_tile<TILE>(x, y, rows, cols);
 }
 
-// Larger ones: longer runs on both sides, of which less lies on a line of the cache that is another tile's too.
-extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_large_tiles(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
-) {
-    transpose_tile<2 * TILE>(x, y, rows, cols);
-}
-
-#define SKEWED_KERNEL(NAME, DOWN, ACROSS, SHIFTED, BLOCKS)                                       \
-    extern "C" __global__ void __launch_bounds__(DOWN* ACROSS, BLOCKS) transpose_##NAME(         \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {  \
-        transpose_skewed<DOWN, ACROSS, SHIFTED>(x, y, rows, cols);                               \
+#define DIRECT_KERNEL(END, FEW)                                                                     \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS) transpose_direct_##END##_##FEW(    \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {     \
+        transpose_direct_##END<FEW>(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols)); \
     }
+#define DIRECT_KERNELS(FEW) DIRECT_KERNEL(rows, FEW) DIRECT_KERNEL(cols, FEW)
 
-constexpr int SKEWED_BLOCKS = 7;  // of a multiprocessor: more would spill
+DIRECT_KERNELS(2)
+DIRECT_KERNELS(3)
+DIRECT_KERNELS(4)
+DIRECT_KERNELS(5)
+DIRECT_KERNELS(6)
+DIRECT_KERNELS(7)
+DIRECT_KERNELS(8)
 
-SKEWED_KERNEL(skewed, 16, 8, false, SKEWED_BLOCKS)
-SKEWED_KERNEL(shifted_16, 16, 16, true, 4)
-SKEWED_KERNEL(shifted_32, 32, 8, true, 4)
-
-extern "C" __global__ void __launch_bounds__(FEW_THREADS, 4) transpose_skewed_few(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long across
-) {
-    transpose_skewed_few<FEW_THREADS, FEW_PACKS>(x, y, rows, cols, static_cast<int>(across));
-}
-
-extern "C" __global__ void __launch_bounds__(SKEWED_THREADS) transpose_skewed_small(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
-) {
-    transpose_skewed_by_elements<4>(x, y, rows, cols);
-}
-
-#define THIN_KERNEL(NAME)                                                                       \
-    extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_##NAME(                \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols,   \
-        long long bits) {                                                                       \
-        extern __shared__ __align__(16) Bits thin_packs[];                                      \
-        transpose_##NAME(x, y, thin_packs, rows, cols, static_cast<int>(bits));                 \
-    }
-
-THIN_KERNEL(few_rows)
-THIN_KERNEL(few_cols)
-
-extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_rows(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
-) {
-    transpose_direct_rows(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols));
-}
-
-extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_direct_cols(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
-) {
-    transpose_direct_cols(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols));
-}
-
-extern "C" __global__ void __launch_bounds__(THIN_THREADS) transpose_line(
+extern "C" __global__ void __launch_bounds__(LINE_THREADS) transpose_line(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
     copy_line(x, y, rows * cols);

@@ -2,24 +2,36 @@
 
 import torch
 
+from roofscope.kernels.shared.division import division
+
 SQUARES = 16  # on a side of a tile, as in cuda_swizzled.cu
 PACK_BYTES = 16
-SKEWED_THREADS = 256  # as in skewed.cuh
 WARP = 32
-MOST_ACROSS = 10  # squares side by side in a block that has all of few rows
-SMALL_PACKS, MOST_SMALL = 4, 2**18  # on a side of a tile of matrices of so few elements
 TILE = 32  # as in tile.cuh
 TILE_ROWS = 8
-MOST_FEW = 256  # rows or columns of a thin matrix
-MOST_NARROW = 48  # the same where they are whole packs, or not so long
-THIN_THREADS = 256
-MOST_OF_MANY_BLOCKS = 8192  # elements of a tile, where it need not be larger to be SHORTEST_BITS long
-THIN_BYTES = 32 << 10  # of a tile of a thin matrix, at most
-BLOCKS_PER_MULTIPROCESSOR = 4  # at least, where smaller tiles give so many
-SKEWED_PART = 3  # as few blocks of these are enough, which move more at a time
-SHORTEST_BITS = 6  # 64 elements of a line, if so many fit
-DIRECT_UNROLL = 2  # as in thin.cuh
-MOST_DIRECT_FEW, MOST_DIRECT = 8, 2**20  # lines, and elements, where no tile is worth its time
+LINE_THREADS = 128  # as in thin.cuh
+MOST_DIRECT_FEW = 8  # lines, where no tile is worth its time
+SMALL = 2**20  # elements, up to which instructions before the first load count more than wide accesses
+SMALL_THIN = 2**18  # the same where one side is up to NARROW
+NARROW = 64
+NARROWEST_SQUARES = 48  # rows and columns where all are whole packs
+PITCHED_THREADS = 512  # at most, as in cuda_swizzled.cu
+HEIGHT, WIDTH, BESIDE = 128, 56, 16  # of a tile; a row is 8 packs at any alignment
+FEW_BLOCKS = 4  # a multiprocessor, of which there are twice as many of half the height
+# How many whole columns of 16-bit elements a block has, by the most rows, and the blocks of a multiprocessor
+# that there have to be at least. Up to SHORT_ROWS packs that follow one another are of several columns.
+COLUMNS = (
+    (4, 1016, 2),
+    (8, 504, 2),
+    (12, 256, 2),
+    (31, 128, 2),
+    (NARROW, 120, 2),
+    (192, 64, 2),
+    (384, 64, 8),
+)
+SHORT_ROWS, SHORT_THREADS, COLUMNS_THREADS = 31, 128, 256
+HEIGHTS = ((9, 1024), (NARROW, 256))  # of whole rows of 16-bit elements, by the most columns
+LOWEST, ROWS_THREADS = 128, 112
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -28,89 +40,81 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     y = torch.empty(cols, rows, dtype=x.dtype, device=x.device)
     if x.numel() == 0:
         return y
-    enough = BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count
     few, many = min(rows, cols), max(rows, cols)
     pack = PACK_BYTES // x.element_size()
-    if few == 1:
-        program.launch("transpose_line", -(-many // (THIN_THREADS * pack)), THIN_THREADS, x, y, rows, cols)
-        return y
-    end = "rows" if rows == few else "cols"
-    if few <= MOST_DIRECT_FEW and rows * cols <= MOST_DIRECT:
-        blocks = -(-rows * cols // (THIN_THREADS * DIRECT_UNROLL))
-        program.launch(f"transpose_direct_{end}", blocks, THIN_THREADS, x, y, rows, cols)
-        return y
     packed = rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0
-    is_wide = few <= MOST_FEW and not packed and -(-many >> SHORTEST_BITS) >= enough // 2
-    if is_wide and rows == few and rows % pack == 0 and y.data_ptr() % PACK_BYTES == 0:
-        down = rows // pack
-        across = min(SKEWED_THREADS // down, MOST_ACROSS)
-        program.launch(
-            "transpose_skewed_few",
-            -(-cols // (across * pack)),
-            -(-down * across // WARP) * WARP,
-            *(x, y, rows, cols, across),
-            shared_bytes=(rows * (across + 1) + down) * PACK_BYTES,
-        )
-        return y
-    if few <= MOST_NARROW < many or is_wide:
-        bits = thin_bits(few, many, enough, x.element_size())
-        program.launch(
-            f"transpose_few_{end}",
-            -(-many >> bits),
-            THIN_THREADS,
-            *(x, y, rows, cols, bits),
-            shared_bytes=thin_packs(end, few, bits, pack) * PACK_BYTES,
-        )
-        return y
-    if packed:
+    if few == 1:
+        program.launch("transpose_line", -(-many // (LINE_THREADS * pack)), LINE_THREADS, x, y, rows, cols)
+    elif few <= MOST_DIRECT_FEW and x.numel() <= SMALL:
+        end = "rows" if rows == few else "cols"
+        name = f"transpose_direct_{end}_{few}"
+        program.launch(name, -(-many // LINE_THREADS), LINE_THREADS, x, y, rows, cols)
+    elif packed and few >= NARROWEST_SQUARES:
         side = SQUARES * pack
         blocks = -(-rows // side) * -(-cols // side)
         program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols)
-        return y
-    _launch_at_any_alignment(program, x, y, enough)
+    else:
+        part = pitched_part(rows, cols, pack, program.multiprocessor_count)
+        small = SMALL_THIN if few <= NARROW and part[0] != "pitched" else SMALL
+        if x.numel() <= small:
+            blocks = -(-rows // TILE) * -(-cols // TILE)
+            program.launch("transpose_tiles", blocks, TILE * TILE_ROWS, x, y, rows, cols)
+        else:
+            launch_pitched(program, x, y, *part)
     return y
 
 
-def _launch_at_any_alignment(program, x: torch.Tensor, y: torch.Tensor, enough: int) -> None:
-    """By the first tiles that are ``enough``, or by the smallest."""
+def pitched_part(rows: int, cols: int, pack: int, multiprocessors: int) -> tuple[str, int, int, int]:
+    """The kernel, the height and the width of what a block has, and how many threads are side by side."""
+    wider = 8 // pack  # than 16 bits
+    if rows <= COLUMNS[-1][0]:
+        width, blocks = next((width // wider, blocks) for most, width, blocks in COLUMNS if rows <= most)
+        if -(-cols // width) >= blocks * multiprocessors:
+            if rows <= SHORT_ROWS:
+                return "short_columns", rows, width, SHORT_THREADS // rows
+            return "whole_columns", rows, width, beside_of_columns(rows)
+    if cols <= NARROW and -(-rows * wider // LOWEST) >= multiprocessors:
+        height, lowest = next(height for most, height in HEIGHTS if cols <= most) // wider, LOWEST // wider
+        while height > lowest and -(-rows // height) < 2 * multiprocessors:
+            height //= 2
+        # Whole packs of lanes fall in different banks.
+        beside = -(-ROWS_THREADS // (cols * pack)) * pack
+        return "whole_rows", height, cols, min(beside, height // pack)
+    if -(-rows // HEIGHT) * -(-cols // WIDTH) < FEW_BLOCKS * multiprocessors:
+        return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE
+    return "pitched", HEIGHT, WIDTH, BESIDE
+
+
+def beside_of_columns(rows: int) -> int:
+    """Of whole columns: for how many packs of each row there are threads."""
+    least = 2 if rows <= COLUMNS[-2][0] else 1
+    return max(COLUMNS_THREADS // rows, least)
+
+
+def launch_pitched(
+    program, x: torch.Tensor, y: torch.Tensor, name: str, height: int, width: int, beside: int
+) -> None:
+    """Launch a kernel of pitched.cuh."""
     rows, cols = x.shape
     pack = PACK_BYTES // x.element_size()
-    if rows * cols <= MOST_SMALL:
-        tiles = [("transpose_skewed_small", SMALL_PACKS * pack, SMALL_PACKS * pack, SKEWED_THREADS)]
+    if name.endswith("columns"):
+        along, tall, threads = rows, rows, rows * beside
     else:
-        tiles = [
-            skewed_tile(rows, pack, y.data_ptr() % PACK_BYTES == 0),
-            ("transpose_large_tiles", 2 * TILE, 2 * TILE, TILE * TILE_ROWS),
-            ("transpose_tiles", TILE, TILE, TILE * TILE_ROWS),
-        ]
-    for name, height, width, threads in tiles:
-        blocks = -(-rows // height) * -(-cols // width)
-        is_skewed = name.startswith("transpose_s")
-        if blocks >= (enough // SKEWED_PART if is_skewed else enough) or name == tiles[-1][0]:
-            program.launch(name, blocks, threads, x, y, rows, cols)
-            return
-
-
-def skewed_tile(rows: int, pack: int, is_aligned: bool) -> tuple[str, int, int, int]:
-    """The kernel whose tiles go by whole words, how far these lie apart down and across, and its threads."""
-    if rows % pack == 0 and is_aligned:
-        return "transpose_skewed", SQUARES * pack, SQUARES // 2 * pack, SQUARES * SQUARES // 2
-    # Tiles that overlap by a row of squares, of those the ones that end nearer to the last row.
-    down = min((SQUARES, 2 * SQUARES), key=lambda down: -(-rows // ((down - 1) * pack)) * (down - 1))
-    across = SQUARES * SQUARES // down
-    return f"transpose_shifted_{down}", (down - 1) * pack, across * pack, down * across
-
-
-def thin_packs(end: str, few: int, bits: int, pack: int) -> int:
-    """Packs of a tile of a thin matrix in shared memory, as thin.cuh lays them."""
-    if end == "rows":
-        return few * ((1 << bits) // pack + 1) + few // pack
-    return -(-((1 << bits) + pack - 1) * few // pack)
-
-
-def thin_bits(few: int, many: int, enough: int, size: int) -> int:
-    """The length of a tile of a thin matrix, as a power of two: less where tiles would not be ``enough``."""
-    bits = (THIN_BYTES // size // few).bit_length() - 1
-    while bits > SHORTEST_BITS and (few << bits > MOST_OF_MANY_BLOCKS or -(-many >> bits) < enough):
-        bits -= 1
-    return bits
+        # Parts as alike as whole packs allow.
+        height = -(-rows // (-(-rows // height) * pack)) * pack
+        tall = min(height + pack - 1, rows)
+        along = beside if name == "whole_rows" else height // pack
+        threads = (cols if name == "whole_rows" else along) * beside
+    slots, pitch = 1, cols
+    if name != "whole_rows":
+        slots = (width + 2 * pack - 2) // pack
+        pitch = (slots | (cols % pack == 0)) * pack + cols % pack  # odd in packs: in different banks
+    down, across = -(-rows // height), -(-cols // width)
+    program.launch(
+        f"transpose_{name}",
+        down * across,
+        -(-max(threads, slots) // WARP) * WARP,
+        *(x, y, rows, cols, height, width, pitch, int(across > down)),
+        *(*division(min(down, across)), *division(slots), *division(along), beside),
+        shared_bytes=-(-(tall * pitch + 2 * pack) * x.element_size() // PACK_BYTES) * PACK_BYTES,
+    )

@@ -36,6 +36,9 @@ SPEC = KernelSpec(
         {"rows": 4097, "cols": 1031},
         {"rows": 4099, "cols": 5},
         {"rows": 2100, "cols": 1155},
+        {"rows": 13, "cols": 40001},
+        {"rows": 40001, "cols": 13},
+        {"rows": 67, "cols": 17001},
     ),
     large_magnitude=1e4,
 )

@@ -15,7 +15,8 @@ import triton.language as tl
 from roofscope.kernels.shared.hints import hint_of
 
 SIDE_BYTES = 256
-FEWEST_TILES = 512  # so that a small matrix too is shared by all multiprocessors
+FEWEST_THIN_TILES = 128  # so that all multiprocessors share a thin matrix of more elements than SMALL
+SMALL = 2**18
 
 
 @triton.jit
@@ -41,18 +42,28 @@ def _transpose(
         tl.store(target, tl.trans(value), mask=(col[:, None] < cols) & (row[None, :] < rows))
 
 
+def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
+    """Height and width: ``side`` squared, or less where tiles would be too few."""
+    for height, width, fewest in ((side, side, 512), (64, 64, 512), (64, 32, 768), (32, 32, 0)):
+        if triton.cdiv(rows, height) * triton.cdiv(cols, width) >= fewest:
+            break
+    few, many = min(rows, cols), max(rows, cols)
+    if few <= height // 2:
+        few = triton.next_power_of_2(few)
+        length = height * width // few
+        while rows * cols > SMALL and triton.cdiv(many, length) < FEWEST_THIN_TILES:
+            length //= 2
+        height, width = (few, length) if rows < cols else (length, few)
+    return height, width
+
+
 def run(x: torch.Tensor) -> torch.Tensor:
     """Transpose ``x``, (rows, cols) and contiguous. Gives (cols, rows)."""
     rows, cols = x.shape
     y = torch.empty(cols, rows, dtype=x.dtype, device=x.device)
     if x.numel():
-        side = SIDE_BYTES // x.element_size()
-        while side > 32 and triton.cdiv(rows, side) * triton.cdiv(cols, side) < FEWEST_TILES:
-            side //= 2
-        height, width = side, side
-        if min(rows, cols) <= side // 2:
-            few = triton.next_power_of_2(min(rows, cols))
-            height, width = (few, side * side // few) if rows < cols else (side * side // few, few)
+        height, width = tile_of(rows, cols, SIDE_BYTES // x.element_size())
         tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)
-        _transpose[(tiles,)](x, y, rows, cols, height, width, hint_of(x), num_warps=8 if side > 64 else 4)
+        warps = 8 if height * width > 4096 else 4
+        _transpose[(tiles,)](x, y, rows, cols, height, width, hint_of(x), num_warps=warps)
     return y

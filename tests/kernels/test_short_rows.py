@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
+from roofscope.kernels.shared.slab import SLAB_BYTES, slab_of
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
@@ -76,15 +77,64 @@ def test_cross_entropy_has_room_for_a_short_row(dtype: torch.dtype) -> None:
         assert f"SHORT_KERNELS({group}, " in text
 
 
-def test_a_tile_of_a_thin_matrix_fits_into_shared_memory() -> None:
-    module = launcher("transpose", "cuda_swizzled")
-    shapes = ((300, 528), (30_001, 528), (2**26, 528), (2**26, 1))
-    for few, (many, enough), size in product(range(2, module.MOST_FEW + 1), shapes, (2, 4)):
-        bits, pack = module.thin_bits(few, many, enough, size), 16 // size
-        assert bits >= 3
-        assert few << bits <= 2**16  # an index that thin.cuh divides
-        for end in ("rows", "cols"):
-            assert module.thin_packs(end, few, bits, pack) * 16 <= 48 << 10
+@pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_parts_of_a_transpose_fit_a_block_and_cover_the_matrix(
+    multiprocessors: int, dtype: torch.dtype
+) -> None:
+    module, text = launcher("transpose", "cuda_swizzled"), source("transpose", "cuda_swizzled")
+    pack = module.PACK_BYTES // dtype.itemsize
+    launched: list[tuple[str, int, int, tuple[int, ...], int]] = []
+
+    class Program:
+        def launch(self, name: str, grid: int, block: int, *arguments: int, shared_bytes: int) -> None:
+            launched.append((name, grid, block, arguments[2:], shared_bytes))
+
+    few, many = (*range(2, 70), 150, 317, 384, 385, 513), (2053, 65_537, 2**20, 2**26)
+    for rows, cols in (*product(few, many), *product(many, few)):
+        x = torch.empty(1, dtype=dtype).expand(rows, cols)
+        part = module.pitched_part(rows, cols, pack, multiprocessors)
+        module.launch_pitched(Program(), x, x.t(), *part)
+        name, grid, block, arguments, shared_bytes = launched.pop()
+        height, width, pitch, is_wide, shorter = arguments[2:7]
+        slots, along, beside = arguments[9], arguments[12], arguments[15]
+        assert f"PITCHED_KERNEL({name.removeprefix('transpose_')}, " in text
+        assert block <= module.PITCHED_THREADS
+        assert shared_bytes <= 64 << 10  # what every GPU has
+        down, across = -(-rows // height), -(-cols // width)
+        assert (grid, shorter, is_wide) == (down * across, min(down, across), across > down)
+        if name == "transpose_whole_rows":
+            assert (width, pitch, height % pack) == (cols, cols, 0)
+            assert block >= along * cols
+            continue
+        assert pitch % pack == cols % pack
+        assert pitch >= slots * pack >= width + pack - 1  # at any alignment
+        assert block >= slots
+        if name == "transpose_pitched":
+            assert height % pack == beside % pack == 0
+            assert block >= along * beside
+            assert along * pack == height
+        else:
+            assert (height, width % pack) == (rows, 0)
+            assert block >= rows * beside
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_slab_of_short_rows_fits_a_block(dtype: torch.dtype) -> None:
+    pack = 16 // dtype.itemsize
+    for rows, cols, multiprocessors in product((1, 4095, 4096, 70_001), COLUMNS, MULTIPROCESSORS):
+        x = torch.empty(rows, cols, dtype=dtype)
+        found = slab_of(x, 256, 4096, multiprocessors)
+        if cols * dtype.itemsize > 256 or rows < 4096 or cols % pack == 0:
+            assert found is None
+        if found is None:
+            continue
+        assert cols % found.width == 0
+        assert cols // found.width % 2  # lanes in different banks
+        assert found.threads % pack == 0  # rows of a block begin on 16 bytes
+        assert found.blocks * found.threads >= rows
+        assert found.threads * cols * dtype.itemsize <= found.shared_bytes <= SLAB_BYTES
+    assert slab_of(torch.empty(5000 * 9 + 1, dtype=dtype)[1:].view(5000, 9), 256, 4096, 132) is None
 
 
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:

@@ -1,0 +1,44 @@
+// Short rows, a thread each, by way of shared memory: those of a block are one run, which comes and goes by 16 bytes.
+//
+// A thread walks along its row by accesses of WIDTH elements, the widest that every row begins on. Rows are then an odd
+// number of them apart, or they would begin on more, and lanes fall in different banks.
+#pragma once
+
+#include "shared/async_copies.cuh"
+#include "shared/shifted.cuh"
+
+template <int WIDTH>
+struct alignas(WIDTH * sizeof(SCALAR)) Access {
+    SCALAR element[WIDTH];
+};
+
+// Rows of a tensor that begins on 16 bytes. blockDim.x is a multiple of PACK, so that each block's begin there too.
+struct Slab {
+    long long first;        // row
+    int rows, cols, count;  // of elements
+    Bits* packs;
+
+    __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols)
+        : first(static_cast<long long>(blockIdx.x) * blockDim.x), cols(static_cast<int>(all_cols)), packs(packs) {
+        rows = static_cast<int>(min(all_rows - first, static_cast<long long>(blockDim.x)));
+        count = rows * cols;
+    }
+    __device__ __forceinline__ SCALAR* row(int number) const {
+        return reinterpret_cast<SCALAR*>(packs) + number * cols;
+    }
+
+    __device__ __forceinline__ void load(const SCALAR* x) const {
+        x += first * cols;
+        int at = threadIdx.x * PACK;
+        for (; at + PACK <= count; at += blockDim.x * PACK) start_copy<false>(packs + at / PACK, x + at);
+        if (at < count) packs[at / PACK] = load_elements(x + at, count - at);
+        wait_for_copies();
+    }
+    __device__ __forceinline__ void store(SCALAR* y) const {
+        __syncthreads();
+        y += first * cols;
+        for (int at = threadIdx.x * PACK; at < count; at += blockDim.x * PACK) {
+            store_part(y + at, reinterpret_cast<const Pack&>(packs[at / PACK]), count - at);
+        }
+    }
+};
