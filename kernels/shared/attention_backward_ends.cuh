@@ -18,11 +18,6 @@ constexpr int COLUMNS = 64;                 // of a part: queries
 constexpr int PART = COLUMNS * 64;          // floats
 constexpr int PREPARING = 256;              // threads, as in the launcher
 
-// Whether products begin with these numbers in their sums, scaled as q k^T is, rather than that they are added afterwards,
-// in the scale of powers of 2: faster where causal at dim 128, and not faster else.
-template <int DIM, bool CAUSAL>
-constexpr bool ADDS_TO_NUMBERS = CAUSAL && DIM == 128;
-
 // Where a step's number of a query lies. At dim 128 a thread that has columns 8 j + 2 i and the next reads those of two j
 // at once; at dim 64 that would take more registers than there are.
 template <int DIM>
@@ -32,8 +27,33 @@ __device__ __forceinline__ int number_at(int query) {
     return READS_FOUR<DIM> ? query / 16 * 16 + query % 8 / 2 * 4 + query / 8 % 2 * 2 + query % 2 : query;
 }
 
+// `use` of each place in this thread's sums of a step and the number of its query: at dim 64.
+template <class Use>
+__device__ __forceinline__ void with_numbers(const unsigned char* numbers, Use use) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int j = 0; j < STEP<64> / 8; j += 2) {
+        const float* const from = reinterpret_cast<const float*>(numbers) + j * 8;
+        float four[4];  // of the columns of j and the next
+        *reinterpret_cast<float2*>(four) = reinterpret_cast<const float2*>(from)[lane % 4];
+        *reinterpret_cast<float2*>(four + 2) = reinterpret_cast<const float2*>(from)[lane % 4 + 4];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) use(j * 4 + i, four[i / 4 * 2 + i % 2]);
+    }
+}
+
+// Four numbers of a step at dim 128. The compiler leaves this between the stores around it.
+__device__ __forceinline__ float4 read_four(const float4* numbers) {
+    float4 four;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+                 : "r"(shared_address(numbers))
+                 : "memory");
+    return four;
+}
+
 // The numbers of a row, and zeros for its sums, by DIM / PACK neighbouring lanes. Every lane of the warp comes along.
-template <int DIM, bool CAUSAL>
+template <int DIM>
 __device__ __forceinline__ void prepare_row(
     const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, const float* __restrict__ lse,
     float* __restrict__ numbers, float* __restrict__ sums, long long head, int query, int padded, int seq
@@ -48,7 +68,7 @@ __device__ __forceinline__ void prepare_row(
         const Pack a = load_pack(o + at), b = load_pack(grad + at);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) total += to_float(a.element[i]) * to_float(b.element[i]);
-        logarithm = lse[head * seq + query] * (ADDS_TO_NUMBERS<DIM, CAUSAL> ? -1.0f / ROOT<DIM> : -LOG2_E);
+        logarithm = lse[head * seq + query] * -LOG2_E;
     }
 #pragma unroll
     for (int offset = LANES / 2; offset; offset /= 2) total += __shfl_xor_sync(WHOLE_WARP, total, offset);
@@ -62,7 +82,7 @@ __device__ __forceinline__ void prepare_row(
 }
 
 // Those of the first `heads` heads; a few lanes a row.
-template <int DIM, bool CAUSAL>
+template <int DIM>
 __device__ __forceinline__ void prepare(
     const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, const float* __restrict__ lse,
     float* __restrict__ numbers, float* __restrict__ sums, int seq, int heads
@@ -71,7 +91,7 @@ __device__ __forceinline__ void prepare(
     const long long row = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) / (DIM / PACK);
     if (row >= static_cast<long long>(heads) * padded) return;  // padded is a multiple of a warp's rows
     const long long head = row / padded;
-    prepare_row<DIM, CAUSAL>(o, grad, lse, numbers, sums, head, static_cast<int>(row - head * padded), padded, seq);
+    prepare_row<DIM>(o, grad, lse, numbers, sums, head, static_cast<int>(row - head * padded), padded, seq);
 }
 
 // Each 8 x 8 matrix of 16 bits that a warp holds, transposed.

@@ -62,7 +62,7 @@ __device__ __forceinline__ int take(int* count) {
     return __shfl_sync(WHOLE_WARP, taken, 0);
 }
 
-template <int DIM, bool CAUSAL>
+template <int DIM>
 __device__ __forceinline__ void prepare_others(
     const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, const float* __restrict__ lse,
     float* __restrict__ numbers, float* __restrict__ sums, const Progress& progress, int steps, int seq
@@ -75,7 +75,7 @@ __device__ __forceinline__ void prepare_others(
         const int query = taken % steps * STEP<DIM> + threadIdx.x % WARP / (DIM / PACK);
 #pragma unroll 1
         for (int i = 0; i < STEP<DIM>; i += ROWS) {
-            prepare_row<DIM, CAUSAL>(
+            prepare_row<DIM>(
                 o, grad, lse, numbers, sums, made_anew(head), query + i, made_anew(steps) * STEP<DIM>, seq
             );
         }

@@ -14,8 +14,8 @@
 //   warpgroup does, _divided.cuh the tiles of a last round that would leave most blocks idle.
 //   Descriptors of tiles are the same for a whole warp, and the compiler must see it: taken from registers they cost
 //   time. One body for all steps of a tile is faster at dim 64 than the last step after the loop. Not faster: 80
-//   queries a step at dim 128 where not causal, as FlashAttention-3 has them; dk before the part of dq, the next k q^T
-//   before that part is handed over, dv before ds, and parts of dq added by the threads that have them.
+//   queries a step at dim 128 where not causal, as FlashAttention-3 has them; dk before the part of dq, that part a step
+//   later, the next k q^T before it is handed over, dv before ds, and parts of dq added by the threads that have them.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608, and its code for gradients.
 #pragma once
 
@@ -25,7 +25,7 @@
 // Parts of 16 elements of the values' rows that a warpgroup holds in registers: v do^T takes them from there rather than
 // from shared memory, which wgmma reads here faster than it can be read. As many as were fastest.
 template <int DIM, bool CAUSAL>
-constexpr int PARTS_HELD = DIM == 128 ? (CAUSAL ? 2 : 3) : (CAUSAL ? 1 : 0);
+constexpr int PARTS_HELD = DIM == 128 ? 4 : (CAUSAL ? 1 : 0);
 
 // ---- The warpgroups that multiply ----------------------------------------------------------------
 
@@ -38,25 +38,6 @@ __device__ __forceinline__ void store_transposed(void* to, const unsigned* from)
                  : "memory");
 }
 
-// `use` of each place in this thread's sums of a step and the number of its query.
-template <int DIM, class Use>
-__device__ __forceinline__ void with_numbers(const unsigned char* numbers, Use use) {
-    const int lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int j = 0; j < STEP<DIM> / 8; j += 2) {
-        const float* const from = reinterpret_cast<const float*>(numbers) + j * 8;
-        float four[4];  // of the columns of j and the next
-        if (READS_FOUR<DIM>) {
-            *reinterpret_cast<float4*>(four) = reinterpret_cast<const float4*>(from)[lane % 4];
-        } else {
-            *reinterpret_cast<float2*>(four) = reinterpret_cast<const float2*>(from)[lane % 4];
-            *reinterpret_cast<float2*>(four + 2) = reinterpret_cast<const float2*>(from)[lane % 4 + 4];
-        }
-#pragma unroll
-        for (int i = 0; i < 8; ++i) use(j * 4 + i, four[i / 4 * 2 + i % 2]);
-    }
-}
-
 template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void multiply_tiles(
     const Block<DIM>& at, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, float4* __restrict__ divided_sums,
@@ -64,7 +45,6 @@ __device__ __forceinline__ void multiply_tiles(
 ) {
     constexpr int QUERIES = STEP<DIM>;
     constexpr float SCALE = LOG2_E * ROOT<DIM>;
-    constexpr bool ADDS = ADDS_TO_NUMBERS<DIM, CAUSAL>;
     const int lane = threadIdx.x % WARP;
     const int thread = threadIdx.x % WARPGROUP;
     int first_key = 0;    // of the tile
@@ -88,7 +68,7 @@ __device__ __forceinline__ void multiply_tiles(
     };
     const auto tile_at = [](unsigned place) { return swizzled_tile(nullptr, ATOM, 0) >> 32 << 32 | place; };
 
-    // sum (64 keys x queries) = own rows of keys or values times rows of a step, or += where numbers lie in it.
+    // sum (64 keys x queries) = own rows of keys or values times rows of a step.
     const auto start_rows = [&](float (&sum)[QUERIES / 2], bool of_values, const unsigned char* tile, int turn) {
         const int own_at = of_values ? Block<DIM>::VALUES_AT : 0;
         const unsigned own = place(own_at + warpgroup * 64 * ROW, turn);
@@ -101,7 +81,7 @@ __device__ __forceinline__ void multiply_tiles(
             const unsigned long long b = theirs + (band * QUERIES + offset >> 4);
             if (HELD > 0 && of_values && i >= FIRST_HELD) {
                 multiply_held(sum, held + (i - FIRST_HELD) * 4, b, true);
-            } else if (i == 0 && !ADDS) {
+            } else if (i == 0) {
                 begin_multiply(sum, a, b);
             } else {
                 multiply(sum, a, b, true);
@@ -136,10 +116,6 @@ __device__ __forceinline__ void multiply_tiles(
     const auto release = [&](Barrier* empty) {
         if (thread == 0) arrive(empty);
     };
-    const auto preset = [&](float (&sum)[QUERIES / 2], int turn, int first) {
-        with_numbers<DIM>(at.numbers(turn) + first * 4, [&](int i, float number) { sum[i] = number; });
-        pin(sum);
-    };
 
     const auto mask = [&](int step) {
         // Of this thread's first key and query, so that each score takes comparisons with constants.
@@ -152,15 +128,11 @@ __device__ __forceinline__ void multiply_tiles(
             s[i] = visible ? s[i] : NEGATIVE_INFINITY;
         }
     };
-    // p in s, and dp, from which rows of do o come off later unless they are in it.
+    // s and dp, from which rows of do o come off later; at dim 64 p is already in s.
     const auto make_weights = [&](int turn, bool is_first, unsigned full) {
         const int stage = turn % STAGES, step = turn + step_offset;
         const unsigned phase = turn / STAGES % 2;
-        if (ADDS) {
-            preset(dp, turn, QUERIES);
-        } else {
-            wait_for(at.queries_full + stage, phase);
-        }
+        wait_for(at.queries_full + stage, phase);
         start_rows(s, false, at.queries(turn), turn);
         if (HELD == 0 && is_first) wait_for(at.values_full, full);
         wait_for(at.grads_full + stage, phase);
@@ -169,32 +141,59 @@ __device__ __forceinline__ void multiply_tiles(
         pin(s);
         const bool cut = first_key + KEYS > seq || (step + 1) * QUERIES > seq;
         if (cut || (CAUSAL && step * QUERIES + 1 < first_key + KEYS)) mask(step);
-        if constexpr (ADDS) {
-#pragma unroll
-            for (int i = 0; i < QUERIES / 2; ++i) s[i] = fast_exp2(s[i] * SCALE);
-        } else {
-            with_numbers<DIM>(at.numbers(turn), [&](int i, float number) { s[i] = fast_exp2(s[i] * SCALE + number); });
+        if constexpr (DIM == 64) {
+            with_numbers(at.numbers(turn), [&](int i, float number) { s[i] = fast_exp2(s[i] * SCALE + number); });
         }
         wait_for_products<0>();
         pin(dp);
     };
+    // Where this lane stores ds of a turn. Rows are queries, in two bands of 64 keys. The other of two tiles may still be
+    // read.
+    const auto own_scores = [&](int turn) {
+        return at.scores(turn) + warpgroup * QUERIES * ROW + (lane / 16 * 8 + lane % 8) * ROW +
+               ((thread / WARP * 2 + lane / 8 % 2) ^ lane % 8) * 16;
+    };
+    // p and ds of a step at dim 128, from s and dp: 16 queries after the other. Each 16 take their numbers behind the
+    // stores before, so that the compiler does not mix them: the registers of all at once leave fewer to hold values in.
+    const auto make_scores = [&](int turn) {
+        const float4* const powers_at = reinterpret_cast<const float4*>(at.numbers(turn)) + lane % 4;
+        const float4* const rows_at = powers_at + QUERIES / 4;
+        unsigned char* const own = own_scores(turn);
+        constexpr int LAST = QUERIES / 16 - 1;
+        float4 next_powers = read_four(powers_at + LAST * 4), next_rows = read_four(rows_at + LAST * 4);
+#pragma unroll
+        for (int j = LAST; j >= 0; --j) {
+            const float powers[4] = {next_powers.x, next_powers.y, next_powers.z, next_powers.w};
+            const float rows[4] = {next_rows.x, next_rows.y, next_rows.z, next_rows.w};
+            if (j > 0) {
+                next_powers = read_four(powers_at + (j - 1) * 4);
+                next_rows = read_four(rows_at + (j - 1) * 4);
+            }
+#pragma unroll
+            for (int i = j * 4; i < j * 4 + 4; ++i) {  // two neighbours
+                const int number = i % 4 / 2 * 2;
+                s[2 * i] = fast_exp2(s[2 * i] * SCALE + powers[number]);
+                s[2 * i + 1] = fast_exp2(s[2 * i + 1] * SCALE + powers[number + 1]);
+                dp[2 * i] = s[2 * i] * (dp[2 * i] + rows[number]);
+                dp[2 * i + 1] = s[2 * i + 1] * (dp[2 * i + 1] + rows[number + 1]);
+                from_floats(s[2 * i], s[2 * i + 1], reinterpret_cast<SCALAR*>(&p[i]));
+                from_floats(dp[2 * i], dp[2 * i + 1], reinterpret_cast<SCALAR*>(&ds[i]));
+            }
+            store_transposed(own + j * 16 * ROW, ds + j * 4);
+        }
+    };
     // Starts three products: dv, the part of dq, dk.
     const auto start_gradients = [&](int turn) {
-        to_operand(s, p);
-        if constexpr (ADDS) {
-#pragma unroll
-            for (int i = 0; i < QUERIES / 2; ++i) dp[i] *= s[i];
+        if constexpr (DIM == 128) {
+            make_scores(turn);
         } else {
-            with_numbers<DIM>(at.numbers(turn) + QUERIES * 4, [&](int i, float number) {
-                dp[i] = s[i] * (dp[i] + number);
-            });
-        }
-        to_operand(dp, ds);
-        // Rows are queries, in two bands of 64 keys. The other of two tiles may still be read.
-        unsigned char* const own = at.scores(turn) + warpgroup * QUERIES * ROW + (lane / 16 * 8 + lane % 8) * ROW +
-                                   ((thread / WARP * 2 + lane / 8 % 2) ^ lane % 8) * 16;
+            to_operand(s, p);
+            with_numbers(at.numbers(turn) + QUERIES * 4, [&](int i, float number) { dp[i] = s[i] * (dp[i] + number); });
+            to_operand(dp, ds);
+            unsigned char* const own = own_scores(turn);
 #pragma unroll
-        for (int j = 0; j < QUERIES / 16; ++j) store_transposed(own + j * 16 * ROW, ds + j * 4);
+            for (int j = 0; j < QUERIES / 16; ++j) store_transposed(own + j * 16 * ROW, ds + j * 4);
+        }
         publish_writes();
         pin(p);
         begin_products();
@@ -230,10 +229,6 @@ __device__ __forceinline__ void multiply_tiles(
         pin(sum_k);  // zero before a product starts
         pin(sum_v);
         bool is_first = true, is_last;
-        if (ADDS) {
-            wait_for(at.queries_full + turn % STAGES, turn / STAGES % 2);
-            preset(s, turn, 0);
-        }
         if constexpr (HELD > 0) {
             wait_for(at.values_full, full);
             hold_rows<KEYS, FIRST_HELD>(held, at.keys + Block<DIM>::VALUES_AT);
@@ -249,11 +244,6 @@ __device__ __forceinline__ void multiply_tiles(
             wait_for_products<1>();
             pin(part);
             hand_over_part();
-            if (ADDS) {
-                if (!is_last) wait_for(at.queries_full + (turn + 1) % STAGES, (turn + 1) / STAGES % 2);
-                // While dk's product runs; after the last step nobody reads it, but without a branch it must be there.
-                preset(s, is_last ? turn : turn + 1, 0);
-            }
             wait_for_products<0>();
             release(at.queries_empty + turn % STAGES);
             ++turn;
@@ -304,7 +294,7 @@ __device__ __forceinline__ void propagate(
     if (threadIdx.x / WARP == ADDER) {
         add_parts<DIM>(at, sums, progress, steps);
     } else if (threadIdx.x / WARP > ADDER) {
-        prepare_others<DIM, CAUSAL>(o, do_, lse, numbers, sums, progress, steps, seq);
+        prepare_others<DIM>(o, do_, lse, numbers, sums, progress, steps, seq);
         finish_others<DIM>(sums, dq, progress, blocks, steps, seq);
     } else if (threadIdx.x % WARPGROUP == 0) {
         copy_tiles<DIM, CAUSAL>(at, q, k, v, grad, numbers, progress, division, blocks, steps, group);
@@ -323,7 +313,7 @@ __device__ __forceinline__ void propagate(
         for (int i = first; i < divided * (KEYS * DIM / 2); i += gridDim.x * PREPARING) {                             \
             divided_sums[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);                                                    \
         }                                                                                                             \
-        prepare<DIM, CAUSAL>(o, grad, lse, numbers, sums, static_cast<int>(seq), static_cast<int>(prepared));                 \
+        prepare<DIM>(o, grad, lse, numbers, sums, static_cast<int>(seq), static_cast<int>(prepared));                      \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) propagate_##DIM(                     \
         const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                                 \

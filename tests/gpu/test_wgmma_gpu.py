@@ -230,6 +230,22 @@ def test_gradients_of_many_key_blocks_are_right(
             assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(dtype), str(sizes)
 
 
+@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("group", [1, 4])
+def test_causal_gradients_are_right_group_by_group(
+    group: int, dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine heads, so that the first of two groups is of five, in the order that long heads have."""
+    kernel, module, program = built("attention_backward_causal", Dtype.BFLOAT16)
+    monkeypatch.setattr(wgmma_attention_backward, "group_of", lambda *_: group)
+    for seq in (129, 1000):
+        sizes = {"batch": 3, "heads": 3, "seq": seq, "dim": dim}
+        inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+        found = module.run(program, *inputs)
+        for one, wanted in zip(found, reference(kernel, inputs), strict=True):
+            assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(Dtype.BFLOAT16), str(sizes)
+
+
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
 @pytest.mark.parametrize("dim", [64, 128])
 @pytest.mark.parametrize("whole", [0, 1, 7])

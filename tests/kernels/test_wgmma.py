@@ -19,7 +19,7 @@ pytest.importorskip(
 from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
-from roofscope.kernels.shared.wgmma_attention_backward import heads_within, shared_bytes
+from roofscope.kernels.shared.wgmma_attention_backward import group_of, heads_within, shared_bytes
 from roofscope.kernels.shared.wgmma_matmul import TILES, choose
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
@@ -215,7 +215,7 @@ def test_draws_causal_tiles_where_blocks_have_enough_to_do(tiles: int, steps: in
     [
         (64, 64, 4, 4096, 60),  # all but the first and the last group
         (64, 64, 1, 8192, 61),  # all but those of the first 132 tiles
-        (64, 16, 4, 1024, 25),  # as many as there is time for
+        (64, 16, 16, 1024, 25),  # as many as there is time for
         (3, 1, 1, 128, 0),
     ],
 )
@@ -223,6 +223,21 @@ def test_prepares_meanwhile_what_there_is_time_for(
     heads: int, tiles: int, group: int, visible: int, expected: int
 ) -> None:
     assert heads_within(heads, tiles, MULTIPROCESSORS, group, visible) == expected
+
+
+@pytest.mark.parametrize(
+    ("heads", "tiles", "expected"),
+    [
+        (64, 64, 4),
+        (64, 16, 16),  # 2048 keys: of more heads, so that the longest tiles of many come first
+        (64, 32, 8),
+        (64, 22, 12),
+        (64, 1, 64),
+        (3, 128, 3),
+    ],
+)
+def test_sorts_tiles_of_more_heads_where_they_are_short(heads: int, tiles: int, expected: int) -> None:
+    assert group_of(heads, tiles) == expected
 
 
 def machine_code(source: str, dtype: Dtype, folder: Path) -> str:
