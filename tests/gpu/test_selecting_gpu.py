@@ -51,7 +51,7 @@ def test_rows_that_several_blocks_share(kernel: Kernel, version: Implementation,
 def test_keys_of_either_sign_and_many_alike_are_sorted(kernel: Kernel, version: Implementation) -> None:
     """Up to hundreds of tiles, which wait for each other, again and again."""
     call = built(kernel, version, Dtype.FLOAT32)
-    for n in (1, 513, 7168, 7169, 8193, 10_240, 10_241, 3_000_001):
+    for n in (1, 513, 7168, 7169, 8193, 10_240, 10_241, 2**21 - 1, 2**21, 3_000_001):
         for name, keys in keys_of(n):
             key = keys.cuda()
             for _ in range(5):
