@@ -2,7 +2,7 @@
 
 import torch
 
-from roofscope import Refusal
+from roofscope import CudaProgram, Refusal
 
 DOMAIN = "n <= 2**30 - 2**14"
 DIGITS, PASSES = 256, 4
@@ -15,7 +15,7 @@ FEW_KEYS, MANY_KEYS = 28, 36  # of a thread; as in cuda_onesweep.cu
 MANY = 2**21  # keys, of which tiles of more take less time
 
 
-def run(program, key: torch.Tensor) -> torch.Tensor:
+def run(program: CudaProgram, key: torch.Tensor) -> torch.Tensor:
     """The keys of ``key``, (n,) and contiguous, in ascending order."""
     n = key.numel()
     if n > 2**30 - 2**14:  # the last tile's empty places are counted too

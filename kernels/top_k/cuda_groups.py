@@ -2,6 +2,7 @@
 
 import torch
 
+from roofscope import CudaProgram
 from roofscope.kernels.top_k.parts import PACK_BYTES, launch_parts, outputs_of, split
 
 DOMAIN = "cols < 2**31"
@@ -16,7 +17,7 @@ CLUSTERS = (8, 4, 2)  # parts of a row that one cluster has
 NO_CLUSTERS = "sm_8"
 
 
-def run(program, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def run(program: CudaProgram, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The K largest of each row of ``x``, (rows, cols) and contiguous, and their columns, (rows, K) each."""
     rows, cols = x.shape
     value, index = outputs_of("top_k/cuda_groups", x)

@@ -2,6 +2,7 @@
 
 import torch
 
+from roofscope import CudaProgram
 from roofscope.kernels.top_k.eager import K
 from roofscope.kernels.top_k.parts import launch_parts, outputs_of, split
 
@@ -12,7 +13,7 @@ MOST_PARTS = 4096 // K  # whose keys the block that joins them has room for
 BLOCKS_PER_MULTIPROCESSOR = 3  # as many as run at once
 
 
-def run(program, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def run(program: CudaProgram, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The K largest of each row of ``x``, (rows, cols) and contiguous, and their columns, (rows, K) each."""
     rows, cols = x.shape
     value, index = outputs_of("top_k/cuda_threshold", x)
