@@ -26,7 +26,8 @@ def run(
     """
     m, n = require_blocks("matmul_fp8_blocks/cuda_wgmma", a, b)
     name = choose(m, n, program.multiprocessor_count)
-    return launch(program, name, TILES[name], a, b, scale_a, scale_b)
+    tile = TILES[name]
+    return launch(program, name, tile, (tile.b_rows,), a, b, scale_a, scale_b)
 
 
 def choose(m: int, n: int, multiprocessors: int) -> str:

@@ -20,8 +20,13 @@ def require_blocks(key: str, a: torch.Tensor, b: torch.Tensor) -> tuple[int, int
     return m, n
 
 
-def launch(program: CudaProgram, name: str, tile: Tile, *inputs: torch.Tensor) -> torch.Tensor:
-    """Multiply with the kernel of this name, whatever its fitness; A (m x k) and B (n x k) in FP8."""
+def launch(
+    program: CudaProgram, name: str, tile: Tile, b_boxes: tuple[int, ...], *inputs: torch.Tensor
+) -> torch.Tensor:
+    """Multiply with the kernel of this name, whatever its fitness; A (m x k) and B (n x k) in FP8.
+
+    The kernel takes a map of B for boxes of each of so many rows.
+    """
     a, b, scale_a, scale_b = inputs
     (m, k), n = a.shape, b.shape[0]
     # Rows of whole 16 bytes; where C has others, a copy at the end makes them so, and counts as time.
@@ -31,7 +36,7 @@ def launch(program: CudaProgram, name: str, tile: Tile, *inputs: torch.Tensor) -
     a, b = in_whole_units(a.view(torch.uint8)), in_whole_units(b.view(torch.uint8))
     program.launch(
         *(name, tile.blocks(tile.count(m, n), program.multiprocessor_count), tile.threads),
-        *(tensor_map(a, (tile.rows, BLOCK)), tensor_map(b, (tile.b_rows, BLOCK))),
+        *(tensor_map(a, (tile.rows, BLOCK)), *(tensor_map(b, (rows, BLOCK)) for rows in b_boxes)),
         *(tensor_map(c, (64, 64)), scale_a, scale_b, m, n, k),
         shared_bytes=tile.shared_bytes,
     )

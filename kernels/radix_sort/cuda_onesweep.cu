@@ -149,12 +149,11 @@ extern "C" __global__ void __launch_bounds__(FIRST_THREADS, FIRST_BLOCKS) radix_
 
 // ---- A later pass ------------------------------------------------------------------------------
 
-constexpr unsigned LAST = 0x7fffffffu;  // beyond the array: it comes after all keys, and is not written
-constexpr int THREADS = 256;            // as in cuda_onesweep.py
-constexpr int KEYS = 28;                // of a thread; as in cuda_onesweep.py
-constexpr int BLOCKS = 4;               // of a multiprocessor at least
+constexpr unsigned LAST = 0x7fffffffu;        // beyond the array: it comes after all keys, and is not written
+constexpr int THREADS = 256;                  // as in cuda_onesweep.py
+constexpr int FEW_KEYS = 28, MANY_KEYS = 36;  // of a thread; as in cuda_onesweep.py
+constexpr int BLOCKS = 4;                     // of a multiprocessor at least
 constexpr int WARPS = THREADS / WARP;
-constexpr int TILE = THREADS * KEYS;
 constexpr int WORDS = 4;  // of tiles before, that a thread asks for at once
 
 // Two bits of a word say what its count is. In odd passes a tile's own, then that of all tiles up to it; in even passes
@@ -232,10 +231,12 @@ __device__ __forceinline__ unsigned take_place(volatile unsigned* next, unsigned
     return place;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) radix_sort_pass(
+template <int KEYS>
+__device__ __forceinline__ void sort_tile(
     const unsigned* __restrict__ key, unsigned* __restrict__ sorted, const unsigned* __restrict__ starts,
     unsigned* words, unsigned* counters, long long n, long long pass_number
 ) {
+    constexpr int TILE = THREADS * KEYS;
     extern __shared__ unsigned memory[];
     unsigned* const ordered = memory;                          // TILE keys
     unsigned* const of_warps = memory + TILE;                  // first counts, then the places of the next keys
@@ -308,3 +309,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) radix_sort_pass(
     let_next_start();
     write_runs<THREADS, KEYS>(ordered, first_in_all, sorted, left, selector);
 }
+
+// Tiles of more keys have longer runs of a digit. Those of fewer fill more of the GPU where an array is short.
+#define RADIX_SORT_PASS(NAME, KEYS)                                                                               \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                           \
+        const unsigned* __restrict__ key, unsigned* __restrict__ sorted, const unsigned* __restrict__ starts,     \
+        unsigned* words, unsigned* counters, long long n, long long pass_number                                   \
+    ) {                                                                                                           \
+        sort_tile<KEYS>(key, sorted, starts, words, counters, n, pass_number);                                    \
+    }
+RADIX_SORT_PASS(radix_sort_pass, FEW_KEYS)
+RADIX_SORT_PASS(radix_sort_long_pass, MANY_KEYS)

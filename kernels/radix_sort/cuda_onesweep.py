@@ -2,7 +2,7 @@
 
 import torch
 
-from roofscope import Refusal
+from roofscope import CudaProgram, Refusal
 
 DOMAIN = "n <= 2**30 - 2**14"
 DIGITS, PASSES = 256, 4
@@ -11,11 +11,11 @@ HAVE_ROOM = ("sm_80", "sm_90a", "sm_100a", "sm_103a")  # for 32 copies of all co
 FIRST_THREADS = 512  # as in cuda_onesweep.cu
 FIRST_TILE = FIRST_THREADS * 20  # as in cuda_onesweep.cu
 THREADS = 256  # as in cuda_onesweep.cu
-TILE = THREADS * 28  # as in cuda_onesweep.cu
-PASS_BYTES = 4 * (TILE + (THREADS // 32 + 1) * DIGITS)  # the keys, counts of each warp, and where digits go
+FEW_KEYS, MANY_KEYS = 28, 36  # of a thread; as in cuda_onesweep.cu
+MANY = 2**21  # keys, of which tiles of more take less time
 
 
-def run(program, key: torch.Tensor) -> torch.Tensor:
+def run(program: CudaProgram, key: torch.Tensor) -> torch.Tensor:
     """The keys of ``key``, (n,) and contiguous, in ascending order."""
     n = key.numel()
     if n > 2**30 - 2**14:  # the last tile's empty places are counted too
@@ -23,7 +23,8 @@ def run(program, key: torch.Tensor) -> torch.Tensor:
     out, other = torch.empty_like(key), torch.empty_like(key)
     if n == 0:
         return out
-    tiles = -(-n // TILE)
+    keys, name = (MANY_KEYS, "radix_sort_long_pass") if n >= MANY else (FEW_KEYS, "radix_sort_pass")
+    tiles = -(-n // (THREADS * keys))
     # Counts of all digits, counters of tiles and of blocks that have counted, a word a digit of each tile.
     cleared = torch.zeros((PASSES + 1 + tiles, DIGITS), dtype=torch.int32, device=key.device)
     counts, counters, words = cleared[:PASSES], cleared[PASSES], cleared[PASSES + 1 :]
@@ -35,9 +36,11 @@ def run(program, key: torch.Tensor) -> torch.Tensor:
     first = -(-n // FIRST_TILE)
     program.launch("radix_sort_first", first, FIRST_THREADS, key, other, counts, n)
     source = other
+    # The keys, counts of each warp, and where digits go.
+    pass_bytes = 4 * (THREADS * keys + (THREADS // 32 + 1) * DIGITS)
     for number in range(1, PASSES):
         target = out if number % 2 else other
         arguments = (source, target, counts, words, counters, n, number)
-        program.launch("radix_sort_pass", tiles, THREADS, *arguments, shared_bytes=PASS_BYTES)
+        program.launch(name, tiles, THREADS, *arguments, shared_bytes=pass_bytes)
         source = target
     return out

@@ -7,199 +7,109 @@
 //   each, and the block finds the 64th largest of the threads' best: by value, of equal ones by g. Whatever is among the
 //   row's largest 64 lies in a group that is as large, of which there are 64 and a few. They are read again, and what is
 //   as large is put down in shared memory as a key (keys.cuh). A key's rank is how many are larger. Where more than
-//   CAPACITY keys are put down, as of a constant row, the block selects by their digits (selection.cuh). Parts of a row
-//   are joined by a second kernel.
+//   CAPACITY keys are put down, as of a constant row, the block selects by their digits (selection.cuh). The first block
+//   of a cluster joins the lists of up to 8 parts of a row, a second kernel those of more: a warp joins two at a time.
 // Idea: cuda_threshold waits for a first piece of the row, and then branches wherever one of 256 elements passes its
 //   bound, which is most of the time; and it sorts all that passes. A maximum needs no bound: the pass is that of a
 //   row's maximum, and the bound that follows is of the whole row, so that little passes. Delegates of groups: Gaihre et
 //   al., "Dr. Top-k: Delegate-Centric Top-k on GPUs", SC 2021.
+#include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;     // as in cuda_groups.py
 constexpr int CAPACITY = 2048;   // keys
 constexpr int MOST_GROUPS = 16;  // of a thread
-constexpr int BATCH = 4;         // packs of a thread under way
 constexpr int MOST_RANKED = 512;
 
-#include "top_k/selection.cuh"
+#include "top_k/groups.cuh"
+#include "top_k/lists.cuh"
 
 #if __CUDA_ARCH__ >= 800
 
-// ---- The order of groups: by the largest element, of equal ones the first group above the rest ------
-
-#ifdef SCALAR_IS_FLOAT32
-
-using Largest = float;  // of a group
-#define LOWEST NEGATIVE_INFINITY
-
-__device__ __forceinline__ float larger(float one, float other) {
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(one) : "f"(one), "f"(other));
-    return one;
-}
-
-__device__ __forceinline__ float largest_of(const Bits& pack) {
-    return larger(
-        larger(__uint_as_float(pack.x), __uint_as_float(pack.y)),
-        larger(__uint_as_float(pack.z), __uint_as_float(pack.w))
-    );
-}
-
-// Equal elements are rare enough: which group they are in does not count.
-__device__ __forceinline__ unsigned order_in_groups(float value) { return order_of(value); }
-__device__ __forceinline__ unsigned order_of_group(float largest, int) { return order_in_groups(largest); }
-constexpr int GROUP_BITS = 0;
-
-#else
-
-using Largest = unsigned;  // of even and of odd elements
-#ifdef SCALAR_IS_BFLOAT16
-#define LARGER "max.NaN.bf16x2 "
-#define LOWEST 0xff80ff80u
-#else
-#define LARGER "max.NaN.f16x2 "
-#define LOWEST 0xfc00fc00u
-#endif
-
-__device__ __forceinline__ unsigned larger(unsigned one, unsigned other) {
-    asm(LARGER "%0, %1, %2;" : "=r"(one) : "r"(one), "r"(other));
-    return one;
-}
-
-__device__ __forceinline__ unsigned largest_of(const Bits& pack) {
-    return larger(larger(pack.x, pack.y), larger(pack.z, pack.w));
-}
-
-// As order_of, in the upper half: the order of 16 bits needs no more.
-__device__ __forceinline__ unsigned order_in_groups(SCALAR element) {
-    const float value = to_float(element);
-    const unsigned bits = value == 0.0f ? 0u : reinterpret_cast<const unsigned short&>(element);
-    return value != value ? 0xffff0000u : (bits >> 15 ? ~bits : bits | 0x8000u) << 16;
-}
-
-__device__ __forceinline__ unsigned order_of_group(unsigned largest, int group) {
-    const SCALAR* const two = reinterpret_cast<const SCALAR*>(&largest);
-    return max(order_in_groups(two[0]), order_in_groups(two[1])) | (0xffff - group);
-}
-constexpr int GROUP_BITS = 16;
-
-#endif
-
-// The K-th largest of the block's orders, one a thread; NONE where fewer threads have any. Bit by bit from the first:
-// each barrier counts the threads that a bit more would leave.
-__device__ __forceinline__ unsigned kth_largest(unsigned mine) {
-    unsigned found = NONE;
-    const auto go_on = [&](int from, int to) {
-#pragma unroll 1
-        for (int bit = from; bit >= to; --bit) {
-            const unsigned more = found | 1u << bit;
-            if (__syncthreads_count(mine >= more) >= K) found = more;
-        }
-    };
-    go_on(31, GROUP_BITS);
-    if (GROUP_BITS && found != NONE) {
-        found |= 0xffff & -MOST_GROUPS;  // which all groups have
-        go_on(3, 0);
-        static_assert(MOST_GROUPS == 1 << 4);
-    }
-    return found;
-}
-
 // ---- A part of a row ----------------------------------------------------------------------------
-
-// The order of the largest of a thread's groups; that of each is left in `orders`. A group is `length` packs of a thread,
-// THREADS apart: one, or a multiple of BATCH. `x` begins with the thread's first pack, of `packs` packs of its block.
-__device__ __forceinline__ unsigned scan(const SCALAR* x, int packs, int length, unsigned* orders) {
-    unsigned best = NONE;
-    Largest largest = LOWEST;
-    int group = 0, in_group = 0;
-    const auto end_group = [&](Largest value) {
-        const unsigned order = order_of_group(value, group++);
-        *orders = order;
-        orders += THREADS;
-        best = max(best, order);
-    };
-    int left = packs - static_cast<int>(threadIdx.x);  // before which there are packs of this thread
-    for (; left > (BATCH - 1) * THREADS; left -= BATCH * THREADS, x += BATCH * THREADS * PACK) {
-        Bits batch[BATCH];
-#pragma unroll
-        for (int i = 0; i < BATCH; ++i) batch[i] = load(x + i * THREADS * PACK);
-        if (length == 1) {
-#pragma unroll
-            for (int i = 0; i < BATCH; ++i) end_group(largest_of(batch[i]));
-            continue;
-        }
-#pragma unroll
-        for (int i = 0; i < BATCH; ++i) largest = larger(largest, largest_of(batch[i]));
-        in_group += BATCH;
-        if (in_group == length) {
-            end_group(largest);
-            largest = LOWEST;
-            in_group = 0;
-        }
-    }
-#pragma unroll 1
-    for (; left > 0; left -= THREADS, x += THREADS * PACK, ++in_group) {
-        const Largest one = largest_of(load(x));
-        if (length == 1) end_group(one);
-        else largest = larger(largest, one);
-    }
-    if (length > 1 && in_group) end_group(largest);
-    return best;
-}
 
 // What a block needs of its part after the scan, in shared memory: registers are for packs.
 struct Kept {
     const SCALAR* x;
     long long start, begin, end, beyond;  // elements: the first pack, the part, and behind the row's packs
-    int packs, length;                    // of the part, and of a group
+    int packs, length_bits;               // of the part, and of a group: 1 << length_bits
     int head, edges;                      // elements before the row's packs, and beside them
 };
 
+// A power of two.
+template <int BATCH>
 __device__ __forceinline__ int length_of_groups(int packs) {
     const int each = (packs + THREADS - 1) / THREADS;
-    return each <= MOST_GROUPS ? 1 : (each + MOST_GROUPS * BATCH - 1) / (MOST_GROUPS * BATCH) * BATCH;
+    int length = 1;
+    while (length * MOST_GROUPS < each) length *= length == 1 ? BATCH : 2;
+    return length;
 }
 
-// Puts down what is as large as `least` of a listed group.
-__device__ __forceinline__ void add_again(const Kept& kept, int listed, int in_group, unsigned least, Found& found) {
-    const int pack = (listed / THREADS * kept.length + in_group) * THREADS + listed % THREADS;
+// Puts down what is as large as `least` of pack number `i` of those in listed groups.
+__device__ __forceinline__ void add_again(
+    const Kept& kept, const unsigned short* listed, int i, unsigned least, Found& found
+) {
+    const int at = listed[i >> kept.length_bits], in_group = i & ((1 << kept.length_bits) - 1);
+    const int pack = ((at / THREADS << kept.length_bits) + in_group) * THREADS + at % THREADS;
     if (pack >= kept.packs) return;
     const long long first = kept.start + 1ll * pack * PACK;
-    const Pack elements = load_pack(kept.x + first);
+    const Bits bits = load(kept.x + first);
+    for_each_as_large(bits, least, [&](int element) {
+        found.add(to_float(reinterpret_cast<const Pack&>(bits).element[element]), first + element);
+    });
+}
+
+// Lists a thread's groups that are as large as `least`.
+__device__ __forceinline__ void list_groups(
+    const Kept& kept, const unsigned* orders, unsigned least, unsigned short* listed, int& count
+) {
+    constexpr int AT_ONCE = 2;
+    const int packs = kept.packs - static_cast<int>(threadIdx.x), length = THREADS << kept.length_bits;
+    for (int first = 0; first * length < packs; first += AT_ONCE) {
+        unsigned some[AT_ONCE];
 #pragma unroll
-    for (int i = 0; i < PACK; ++i) {
-        const SCALAR element = elements.element[i];
-        if (order_in_groups(element) >= least) found.add(to_float(element), first + i);
+        for (int i = 0; i < AT_ONCE; ++i) some[i] = orders[(first + i) * THREADS + threadIdx.x];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            if (some[i] < least || (first + i) * length >= packs) continue;
+            listed[atomicAdd(&count, 1)] = (first + i) * THREADS + threadIdx.x;
+        }
     }
 }
 
-// Puts down the K largest of a part of a row, and some more. What `found` has before is lost.
-__device__ __forceinline__ void find(const SCALAR* x, const Part& part, Found& found) {
+// Loads a thread's first packs of a part of a row.
+template <int BATCH>
+__device__ __forceinline__ void begin(const SCALAR* x, const Part& part, Batch<BATCH>& batch) {
+    const int left = static_cast<int>(part.last - part.first) - static_cast<int>(threadIdx.x);
+    batch.load_from(x + part.run.pack_at(part.first) + threadIdx.x * PACK, left);
+}
+
+// Puts down the K largest of a part of a row, and some more. What `found` has before is lost. The part's first packs are
+// loaded when `start_loads()` ends; `go_on()` may load those of another part.
+template <int BATCH, typename Start, typename GoOn>
+__device__ __forceinline__ void find(
+    const SCALAR* x, const Part& part, Found& found, Batch<BATCH>& batch, const Start& start_loads, const GoOn& go_on
+) {
     __shared__ Kept kept;
     __shared__ unsigned short listed[MOST_GROUPS * THREADS];
     __shared__ int count;
     static_assert(sizeof(found.keys) >= MOST_GROUPS * THREADS * sizeof(unsigned));
     unsigned* const orders = reinterpret_cast<unsigned*>(found.keys);  // until keys are put down
-    const int packs = static_cast<int>(part.last - part.first), length = length_of_groups(packs);
+    const int packs = static_cast<int>(part.last - part.first), length = length_of_groups<BATCH>(packs);
     const long long start = part.run.pack_at(part.first);
     if (threadIdx.x == 0) {
         count = found.count = 0;
         const AlignedRun& run = part.run;
-        kept = {x, start, part.begin, part.end, run.packs * PACK, packs, length, run.head, run.edges};
+        kept = {x, start, part.begin, part.end, run.packs * PACK, packs, 31 - __clz(length), run.head, run.edges};
     }
-    const unsigned best = scan(x + start + threadIdx.x * PACK, packs, length, orders + threadIdx.x);
+    start_loads();
+    const unsigned best = scan(x + start + threadIdx.x * PACK, packs, length, orders + threadIdx.x, batch);
+    go_on();
     const unsigned least = kth_largest(best);
-    if (best >= least) {
-        for (int group = 0; group * kept.length * THREADS + threadIdx.x < kept.packs; ++group) {
-            const int at = group * THREADS + threadIdx.x;
-            if (orders[at] >= least) listed[atomicAdd(&count, 1)] = at;
-        }
-    }
+    if (best >= least) list_groups(kept, orders, least, listed, count);
     __syncthreads();
 
-    for (int i = threadIdx.x; i < count * kept.length; i += THREADS) {
-        add_again(kept, listed[i / kept.length], i % kept.length, GROUP_BITS ? least & 0xffff0000u : least, found);
-    }
+    for (int i = threadIdx.x; i < count << kept.length_bits; i += THREADS) add_again(kept, listed, i, least, found);
     if (threadIdx.x < kept.edges) {
         const long long edge = threadIdx.x < kept.head ? threadIdx.x : threadIdx.x + kept.beyond;
         if (edge >= kept.begin && edge < kept.end) found.add(to_float(kept.x[edge]), edge);
@@ -247,7 +157,17 @@ struct Store {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS, 8) top_k_rows(
+// Puts down the K largest of one part, and some more.
+__device__ __forceinline__ void find(const SCALAR* x, const Part& part, Found& found) {
+    Batch<4> batch;
+    find(x, part, found, batch, [&] { begin(x, part, batch); }, [] {});
+}
+
+// Of a multiprocessor. Elsewhere the compiler finds no room for eight in registers.
+constexpr int BLOCKS = __CUDA_ARCH__ == 900 ? 8 : 6;
+
+// A block a row, of as many as run at once: a short row is no more than what a block has to do besides.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) top_k_short_rows(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ value, long long* __restrict__ index, long long cols
 ) {
     __shared__ Found found;
@@ -256,8 +176,29 @@ extern "C" __global__ void __launch_bounds__(THREADS, 8) top_k_rows(
     rank(found.keys, found.count, Store(x, value, index, row, cols));
 }
 
+// A block takes every gridDim.x-th row. While it selects from one, the first packs of the next are under way.
+extern "C" __global__ void __launch_bounds__(THREADS, 4) top_k_long_rows(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ value, long long* __restrict__ index, long long rows,
+    long long cols
+) {
+    __shared__ Found found;
+    Batch<8> batch;
+    const auto part_of = [=](long long row) { return Part(x + row * cols, cols, 0, 1, 0); };
+    begin(x + blockIdx.x * cols, part_of(blockIdx.x), batch);
+#pragma unroll 1
+    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+        const long long next = row + gridDim.x;
+        const auto go_on = [&] {
+            if (next < rows) begin(x + next * cols, part_of(next), batch);
+        };
+        find(x + row * cols, part_of(row), found, batch, [] {}, go_on);
+        rank(found.keys, found.count, Store(x, value, index, row, cols));
+        __syncthreads();
+    }
+}
+
 // Of each part of a row the K largest keys in order; 0 where it has fewer elements.
-extern "C" __global__ void __launch_bounds__(THREADS, 8) top_k_parts(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) top_k_parts(
     const SCALAR* __restrict__ x, Key* __restrict__ keys, long long cols, long long parts, long long length
 ) {
     __shared__ Found found;
@@ -270,62 +211,49 @@ extern "C" __global__ void __launch_bounds__(THREADS, 8) top_k_parts(
     rank(found.keys, count, [=](int rank, Key key) { keys[rank] = key; });
 }
 
-// ---- Joining lists ------------------------------------------------------------------------------
-
-// A list of K keys in descending order, two a lane: its first half, and its second.
-struct List {
-    Key low, high;
-};
-static_assert(K == 2 * WARP);
-
-__device__ __forceinline__ List list_at(const Key* keys) {
-    return {keys[threadIdx.x % WARP], keys[threadIdx.x % WARP + WARP]};
-}
-
-// The K largest of two lists: the larger of each pair of one from the front and one from the back, in order by a bitonic
-// merge.
-__device__ __forceinline__ List joined(const List& one, const Key* other) {
-    const int lane = threadIdx.x % WARP;
-    const Key from_end = max(one.low, other[K - 1 - lane]), from_middle = max(one.high, other[WARP - 1 - lane]);
-    List list = {max(from_end, from_middle), min(from_end, from_middle)};
-#pragma unroll
-    for (int apart = WARP / 2; apart; apart /= 2) {
-        const Key low = __shfl_xor_sync(WHOLE_WARP, list.low, apart),
-                  high = __shfl_xor_sync(WHOLE_WARP, list.high, apart);
-        list.low = lane & apart ? min(list.low, low) : max(list.low, low);
-        list.high = lane & apart ? min(list.high, high) : max(list.high, high);
-    }
-    return list;
-}
+// ---- Parts of a row -----------------------------------------------------------------------------
 
 // A block a row: its warps join every WARPS-th part's list each, and then each other's.
 extern "C" __global__ void __launch_bounds__(THREADS) top_k_join(
     const SCALAR* __restrict__ x, const Key* __restrict__ of_parts, SCALAR* __restrict__ value,
     long long* __restrict__ index, long long cols, long long parts
 ) {
-    constexpr int WARPS = THREADS / WARP;
     __shared__ Key lists[WARPS][K];
     const long long row = blockIdx.x;
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const int warp = threadIdx.x / WARP;
     wait_for_previous();
     of_parts += row * parts * K;
     List mine = {0, 0};
     if (warp < parts) mine = list_at(of_parts + warp * K);
 #pragma unroll 4
     for (int part = warp + WARPS; part < parts; part += WARPS) mine = joined(mine, of_parts + part * K);
-#pragma unroll
-    for (int apart = WARPS / 2; apart; apart /= 2) {
-        if (warp >= apart && warp < 2 * apart) {
-            lists[warp][lane] = mine.low;
-            lists[warp][lane + WARP] = mine.high;
-        }
-        __syncthreads();
-        if (warp < apart) mine = joined(mine, lists[warp + apart]);
-    }
-    if (warp) return;
-    const Store store(x, value, index, row, cols);
-    store(lane, mine.low);
-    store(lane + WARP, mine.high);
+    join_warps(mine, lists, Store(x, value, index, row, cols));
 }
+
+#ifdef HAS_CLUSTERS
+
+// A cluster a row, of no more blocks than a block has warps: each sends its part's list to the first one, which joins them.
+extern "C" __global__ void __launch_bounds__(THREADS, 5) top_k_cluster(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ value, long long* __restrict__ index, long long cols,
+    long long parts, long long length
+) {
+    __shared__ Found found;
+    __shared__ Key lists[WARPS][K];
+    const int part = static_cast<int>(rank_in_cluster()), warp = threadIdx.x / WARP;
+    const long long row = blockIdx.x / parts;
+    tell_cluster();
+    find(x + row * cols, Part(x + row * cols, cols, part, static_cast<int>(parts), length), found);
+    const int count = found.count;
+    wait_for_cluster();
+    if (threadIdx.x >= count && threadIdx.x < K) store_at_rank(&lists[part][threadIdx.x], 0, Key{0});
+    rank(found.keys, count, [&](int rank, Key key) { store_at_rank(&lists[part][rank], 0, key); });
+    arrive_at_cluster();
+    if (part) return;
+    wait_for_cluster();
+    const List mine = warp < parts ? list_at(lists[warp]) : List{0, 0};
+    join_warps(mine, lists, Store(x, value, index, row, cols));
+}
+
+#endif
 
 #endif

@@ -2,17 +2,38 @@
 
 import torch
 
-from roofscope.kernels.top_k.parts import launch_parts
+from roofscope import CudaProgram
+from roofscope.kernels.top_k.parts import PACK_BYTES, launch_parts, outputs_of, split
 
 DOMAIN = "cols < 2**31"
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 THREADS = 256  # as in cuda_groups.cu
 PIECE = THREADS * 2  # packs that are worth a block, at least
 MOST_PARTS = 64  # of a row
-BLOCKS_PER_MULTIPROCESSOR = 8  # as many as run at once
+PARTS_PER_MULTIPROCESSOR = 2
+LONG_ROWS_AT_ONCE = 4  # by a multiprocessor
+MOST_OF_SHORT_ROWS = THREADS * 15  # packs
+CLUSTERS = (8, 4, 2)  # parts of a row that one cluster has
+NO_CLUSTERS = "sm_8"
 
 
-def run(program, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def run(program: CudaProgram, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The K largest of each row of ``x``, (rows, cols) and contiguous, and their columns, (rows, K) each."""
-    key = "top_k/cuda_groups"
-    return launch_parts(program, key, x, THREADS, PIECE, MOST_PARTS, BLOCKS_PER_MULTIPROCESSOR)
+    rows, cols = x.shape
+    value, index = outputs_of("top_k/cuda_groups", x)
+    packs = cols * x.element_size() // PACK_BYTES
+    wanted = program.multiprocessor_count * PARTS_PER_MULTIPROCESSOR // max(rows, 1)
+    if wanted <= CLUSTERS[0] and not program.architecture.startswith(NO_CLUSTERS):
+        wanted = next((size for size in CLUSTERS if size <= min(wanted, -(-packs // PIECE))), 1)
+    parts, length = split(x, PIECE, min(wanted, MOST_PARTS))
+    if parts < 2 and packs <= MOST_OF_SHORT_ROWS:
+        program.launch("top_k_short_rows", rows, THREADS, x, value, index, cols)
+    elif parts < 2:
+        blocks = min(rows, program.multiprocessor_count * LONG_ROWS_AT_ONCE)
+        program.launch("top_k_long_rows", blocks, THREADS, x, value, index, rows, cols)
+    elif parts == wanted and wanted in CLUSTERS:
+        sizes = (cols, parts, length)
+        program.launch("top_k_cluster", rows * parts, THREADS, x, value, index, *sizes, cluster=parts)
+    else:
+        launch_parts(program, x, value, index, THREADS, parts, length)
+    return value, index

@@ -2,8 +2,9 @@
 
 import torch
 
+from roofscope import CudaProgram
 from roofscope.kernels.top_k.eager import K
-from roofscope.kernels.top_k.parts import launch_parts
+from roofscope.kernels.top_k.parts import launch_parts, outputs_of, split
 
 DOMAIN = "cols < 2**31"
 THREADS = 512  # as in cuda_threshold.cu
@@ -12,7 +13,14 @@ MOST_PARTS = 4096 // K  # whose keys the block that joins them has room for
 BLOCKS_PER_MULTIPROCESSOR = 3  # as many as run at once
 
 
-def run(program, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def run(program: CudaProgram, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The K largest of each row of ``x``, (rows, cols) and contiguous, and their columns, (rows, K) each."""
-    key = "top_k/cuda_threshold"
-    return launch_parts(program, key, x, THREADS, PIECE, MOST_PARTS, BLOCKS_PER_MULTIPROCESSOR)
+    rows, cols = x.shape
+    value, index = outputs_of("top_k/cuda_threshold", x)
+    wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
+    parts, length = split(x, PIECE, min(wanted, MOST_PARTS))
+    if parts < 2:
+        program.launch("top_k_rows", rows, THREADS, x, value, index, cols)
+    else:
+        launch_parts(program, x, value, index, THREADS, parts, length)
+    return value, index

@@ -8,28 +8,34 @@ from roofscope.kernels.top_k.eager import K
 PACK_BYTES = 16
 
 
-def launch_parts(
-    program: CudaProgram, name: str, x: torch.Tensor, threads: int, piece: int, most_parts: int, blocks: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The K largest of each row of ``x``, (rows, cols) and contiguous, and their columns, (rows, K) each.
-
-    A block takes a row, or, where rows are few, a part of ``piece`` packs or more; of these a row has
-    ``most_parts`` at most. So many ``blocks`` run on a multiprocessor at once.
-    """
+def outputs_of(key: str, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Room for the K largest of each row of ``x`` and their columns. Raises Refusal beyond 32-bit columns."""
     rows, cols = x.shape
     if cols >= 2**31:
-        raise Refusal(f"{name} counts columns in 32 bits, and {cols} are more.")
+        raise Refusal(f"{key} counts columns in 32 bits, and {cols} are more.")
     value = torch.empty((rows, K), dtype=x.dtype, device=x.device)
-    index = torch.empty((rows, K), dtype=torch.int64, device=x.device)
-    packs = cols * x.element_size() // PACK_BYTES
-    wanted = program.multiprocessor_count * blocks // max(rows, 1)
+    return value, torch.empty((rows, K), dtype=torch.int64, device=x.device)
+
+
+def split(x: torch.Tensor, piece: int, wanted: int) -> tuple[int, int]:
+    """Parts of a row, about as many as ``wanted``, and packs of each: whole pieces of ``piece`` packs."""
+    packs = x.shape[1] * x.element_size() // PACK_BYTES
     pieces = -(-packs // piece)
-    each = -(-pieces // max(min(wanted, most_parts), 1))  # pieces of a part
-    parts = -(-pieces // max(each, 1))
-    if parts < 2:
-        program.launch("top_k_rows", rows, threads, x, value, index, cols)
-        return value, index
+    each = -(-pieces // max(wanted, 1))
+    return -(-pieces // max(each, 1)), each * piece
+
+
+def launch_parts(
+    program: CudaProgram,
+    x: torch.Tensor,
+    value: torch.Tensor,
+    index: torch.Tensor,
+    threads: int,
+    parts: int,
+    length: int,
+) -> None:
+    """A block a part of ``length`` packs, and then a block a row, which joins them."""
+    rows, cols = x.shape
     keys = torch.empty((rows, parts, K), dtype=torch.int64, device=x.device)
-    program.launch("top_k_parts", rows * parts, threads, x, keys, cols, parts, each * piece)
+    program.launch("top_k_parts", rows * parts, threads, x, keys, cols, parts, length)
     program.launch("top_k_join", rows, threads, x, keys, value, index, cols, parts, overlaps=True)
-    return value, index

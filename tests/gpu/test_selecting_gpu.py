@@ -35,11 +35,23 @@ def test_equal_elements_come_in_the_order_of_the_row(
                 assert same(found.cpu(), expected), (name, cols)
 
 
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), SELECTING, ids=name_of)
+def test_rows_that_several_blocks_share(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """As many rows as have 8, 4 and 2 blocks each, or a block: many elements are alike."""
+    call = built(kernel, version, dtype)
+    generator = torch.Generator().manual_seed(1)
+    for rows in (30, 66, 130, 264, 700):
+        x = torch.randint(0, 300, (rows, 40_003), generator=generator).to(getattr(torch, dtype))
+        for found, expected in zip(call(x.cuda()), reference(kernel, (x,)), strict=True):
+            assert same(found.cpu(), expected), rows
+
+
 @pytest.mark.parametrize(("kernel", "version"), SORTING, ids=name_of)
 def test_keys_of_either_sign_and_many_alike_are_sorted(kernel: Kernel, version: Implementation) -> None:
     """Up to hundreds of tiles, which wait for each other, again and again."""
     call = built(kernel, version, Dtype.FLOAT32)
-    for n in (1, 513, 7168, 7169, 8193, 10_240, 10_241, 3_000_001):
+    for n in (1, 513, 7168, 7169, 8193, 10_240, 10_241, 2**21 - 1, 2**21, 3_000_001):
         for name, keys in keys_of(n):
             key = keys.cuda()
             for _ in range(5):

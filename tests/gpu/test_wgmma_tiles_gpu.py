@@ -36,6 +36,12 @@ SIZES: dict[str, list[dict[str, int]]] = {
     ],
     "matmul_fp8_blocks/cuda_wgmma": BLOCKS,
     "matmul_fp8_blocks/cuda_halves": BLOCKS,
+    # Blocks of B by threes, and one or two beyond; all numbers of steps that are left of fours.
+    "matmul_fp8_blocks/cuda_pieces": [
+        *BLOCKS,
+        {"m": 300, "n": 3000, "k": 900},
+        {"m": 700, "n": 1400, "k": 384},
+    ],
     "linear_cross_entropy/cuda_wgmma": [
         {"rows": 1000, "vocab": 10007, "hidden": 528},
         {"rows": 129, "vocab": 257, "hidden": 65},
