@@ -156,7 +156,7 @@ __device__ __forceinline__ void take(
     wait_for_products<0>();
     pin(state);
     __syncwarp();
-    if (lane == 0) {
+    if (arrives_for_warp(lane)) {
         arrive(room.empty + stage);
         arrive(room.taken + buffer);
     }
@@ -190,11 +190,11 @@ __device__ __forceinline__ void run(
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             init_barrier(room.full + i, 1);
-            init_barrier(room.empty + i, CONSUMERS * 4);
+            init_barrier(room.empty + i, CONSUMERS * 4 * ARRIVALS_OF_WARP);
         }
         for (int i = 0; i < BUFFERS; ++i) {
-            init_barrier(room.prepared + i, 4);
-            init_barrier(room.taken + i, CONSUMERS * 4);
+            init_barrier(room.prepared + i, 4 * ARRIVALS_OF_WARP);
+            init_barrier(room.taken + i, CONSUMERS * 4 * ARRIVALS_OF_WARP);
         }
         publish_barriers();
     }

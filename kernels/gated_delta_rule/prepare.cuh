@@ -155,7 +155,7 @@ __device__ __forceinline__ void prepare(
         invert(scratch, solved, warp, lane_again());
         publish_writes();
         __syncwarp();
-        if (lane == 0) arrive(room.prepared + buffer);
+        if (arrives_for_warp(lane)) arrive(room.prepared + buffer);
         meet_preparers();  // what is read of the scratch is read
     }
 }

@@ -59,6 +59,7 @@ SPEC = KernelSpec(
         sizes(3, 1, 1, 1, 64),
         sizes(1, 63, 3, 2, 64),
         sizes(1, 777, 1, 2, 64),
+        sizes(1, 1091, 1, 2, 128),  # two segments
         sizes(0, 64, 1, 1, 64),
         sizes(2, 0, 1, 2, 128),
     ),

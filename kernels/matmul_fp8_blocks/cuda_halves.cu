@@ -87,7 +87,7 @@ __device__ __forceinline__ void multiply_blocks(
         prefetch_map(c);
         for (int i = 0; i < STAGES; ++i) {
             init_barrier(full + i, 1 + WARP);
-            init_barrier(empty + i, CONSUMERS * 4 * CLUSTER);
+            init_barrier(empty + i, CONSUMERS * (WARPGROUP + 4 * (CLUSTER - 1)));
         }
         publish_barriers();
     }
@@ -192,7 +192,10 @@ __device__ __forceinline__ void multiply_blocks(
                     if constexpr (ORDER > 0) pass_turn(warpgroup);
                     wait_for_products<0>();
                     settle(product);
-                    if (half == HALVES - 1 && lane < CLUSTER) arrive_at(empty + stage, lane);
+                    if (half == HALVES - 1) {
+                        arrive(empty + stage);  // by every thread, for each has read scales
+                        if (CLUSTER == 2 && lane == 0) arrive_at(empty + stage, rank ^ 1);
+                    }
 #pragma unroll
                     for (int i = 0; i < 64; ++i) sum[half][i] += product[i] * scale[i / 2 % 2];
                 }

@@ -57,11 +57,11 @@ struct Block {
             *counts = in_memory;
             init_barrier(keys_full, 1);
             init_barrier(values_full, 1);
-            init_barrier(keys_empty, CONSUMERS + 1);  // the adder too has read next_tile
+            init_barrier(keys_empty, CONSUMERS * WARPGROUP + WARP);  // the adder too has read next_tile
             init_barrier(values_empty, CONSUMERS);
             for (int stage = 0; stage < STAGES; ++stage) {
                 init_barrier(queries_full + stage, 1);
-                init_barrier(queries_empty + stage, CONSUMERS);
+                init_barrier(queries_empty + stage, CONSUMERS * WARPGROUP);
                 init_barrier(grads_full + stage, 1);
                 init_barrier(grads_empty + stage, CONSUMERS);
             }

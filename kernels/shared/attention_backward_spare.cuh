@@ -31,7 +31,7 @@ __device__ __forceinline__ void add_parts(
         const int head = at.next_tile[0], first = at.next_tile[3], end = at.next_tile[4];
         __syncwarp();
         if (head < 0) return;
-        if (first_lane) arrive(at.keys_empty);
+        arrive(at.keys_empty);
         for (int step = first; step < end; ++step) {
             float* const to = sums + (static_cast<long long>(head) * steps + step) * CONSUMERS * PART;
 #pragma unroll

@@ -29,6 +29,21 @@ __device__ __forceinline__ void arrive_and_expect(Barrier* barrier, int bytes) {
                  : "memory");
 }
 
+// Arrives at a barrier of this block; arrive_at() of a cluster would fence the whole GPU's memory.
+__device__ __forceinline__ void arrive(Barrier* barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+// Behind __syncwarp one lane of a warp arrives for all: 32 take time, one after the other. Under compute-sanitizer every
+// lane arrives, because to its racecheck a barrier orders nothing but what the threads that arrive have done themselves,
+// whatever they have met at in front of it.
+#ifdef SANITIZED
+constexpr int ARRIVALS_OF_WARP = WARP;
+#else
+constexpr int ARRIVALS_OF_WARP = 1;
+#endif
+__device__ __forceinline__ bool arrives_for_warp(int lane) { return ARRIVALS_OF_WARP == WARP || lane == 0; }
+
 // Arrives at the same barrier of block number `block` of the cluster. Only reads by wgmma come before: with ".release"
 // at the cluster's scope, which orders writes too, each arrival costs a fence.
 __device__ __forceinline__ void arrive_at(Barrier* barrier, unsigned block) {

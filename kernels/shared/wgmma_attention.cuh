@@ -76,7 +76,7 @@ __device__ __forceinline__ void multiply_pieces(const Ring<DIM, KEYS>& at, int w
     };
     const auto release_queries = [&] {  // by each warp: their rows may be read for registers
         __syncwarp();
-        if (lane == 0) arrive(at.queries_empty);
+        if (arrives_for_warp(lane)) arrive(at.queries_empty);
     };
     // This thread's first query and 8 more; made again rather than kept over the steps.
     const auto own_row = [&] {

@@ -113,6 +113,7 @@ __device__ __forceinline__ void multiply_tiles(
         }
         commit_products();
     };
+    // What only wgmma has read. Numbers and next_tile are read by threads, each of which arrives for itself.
     const auto release = [&](Barrier* empty) {
         if (thread == 0) arrive(empty);
     };
@@ -245,14 +246,14 @@ __device__ __forceinline__ void multiply_tiles(
             pin(part);
             hand_over_part();
             wait_for_products<0>();
-            release(at.queries_empty + turn % STAGES);
+            arrive(at.queries_empty + turn % STAGES);
             ++turn;
         } while (!is_last);
         const long long first_row = at.next_tile[0] * static_cast<long long>(seq);
         full = at.next_tile[2];
         const int divided = CAUSAL ? -1 : __shfl_sync(WHOLE_WARP, at.next_tile[5], 0);
-        meet_warpgroup(warpgroup);  // all have read next_tile
-        release(at.keys_empty);
+        meet_warpgroup(warpgroup);  // not for the order: as it was timed
+        arrive(at.keys_empty);
         pin(sum_k);
         pin(sum_v);
         if (!CAUSAL && divided >= 0) {

@@ -15,11 +15,6 @@ __device__ __forceinline__ int made_anew(int value) {
     return value;
 }
 
-// Arrives at a barrier of this block; arrive_at() of a cluster would fence the whole GPU's memory.
-__device__ __forceinline__ void arrive(Barrier* barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
 // ---- TMA: ROWS rows of one head, in bands of 64 elements -----------------------------------------
 
 template <int DIM, int ROWS>

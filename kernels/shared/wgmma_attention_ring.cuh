@@ -50,7 +50,7 @@ struct Ring {
     __device__ __forceinline__ void begin() const {
         if (threadIdx.x == 0) {
             init_barrier(queries_full, 1);
-            init_barrier(queries_empty, CONSUMERS<DIM> * WARPGROUP / WARP);
+            init_barrier(queries_empty, CONSUMERS<DIM> * (WARPGROUP / WARP) * ARRIVALS_OF_WARP);
             for (int stage = 0; stage < STAGES; ++stage) {
                 init_barrier(keys_full + stage, 1);
                 init_barrier(values_full + stage, 1);

@@ -4,35 +4,98 @@ Inputs are made on the CPU, and nothing is computed by torch on the GPU: what ru
 """
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 
-from roofscope.profiling.planning.spec import Provider, Workload
+from roofscope.profiling.planning.parameters import Parameter
+from roofscope.profiling.planning.spec import Dtype, Provider, Workload
 from roofscope.profiling.worker.build import providers
-from roofscope.profiling.worker.build.contract import BuildRequest
+from roofscope.profiling.worker.build.contract import BuildRequest, Call
+from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.failures import Refusal
-from roofscope.tests.kernels.cases import CATALOG, random_inputs
+from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs
+
+# An odd size has fewer tiles than a GPU has multiprocessors: no block takes a second one, and none uses again
+# what an earlier tile has left in shared memory. So a version that goes by their count is also called as if
+# there were two.
+FEW = 2
+
+# Of hopper.cuh: who arrives at a barrier, as the tool can follow it.
+WATCHED = Parameter("SANITIZED", (1,), 1, 1)
+
+
+class _Multiprocessors:
+    """In place of the count that programs tell their launchers."""
+
+    def __init__(self) -> None:
+        self.told: int | None = None  # else as many as there are
+        self.was_asked = False
+
+    def __get__(self, program: cuda.CudaProgram | None, owner: type) -> int:
+        self.was_asked = True
+        count: Any = _AS_MANY_AS_THERE_ARE
+        return self.told or count.__get__(program, owner)
+
+
+_AS_MANY_AS_THERE_ARE = vars(cuda.CudaProgram)["multiprocessor_count"]
+_multiprocessors = _Multiprocessors()
+_compiled = cuda.compiled
+
+
+def _compile_watched(
+    source: Path,
+    dtype: Dtype | None,
+    architecture: str,
+    names: Sequence[str] = (),
+    parameters: Sequence[Parameter] = (),
+    *,
+    has_lines: bool = False,
+) -> tuple[Any, str]:
+    return _compiled(source, dtype, architecture, names, (*parameters, WATCHED), has_lines=has_lines)
 
 
 def main(name: str) -> None:
     """Prints each call that was made, and why where it was refused."""
     kernel = CATALOG.kernel(name)
     assert kernel is not None
+    setattr(cuda.CudaProgram, "multiprocessor_count", _multiprocessors)  # noqa: B010
+    setattr(cuda, "compiled", _compile_watched)  # noqa: B010
     device = torch.device("cuda", 0)
+    all_sizes = kernel.spec.odd_sizes
     for version in kernel.implementations:
         if version.provider is not Provider.CUDA:
             continue
         for dtype in dict.fromkeys((kernel.spec.dtypes[0], kernel.spec.dtypes[-1])):
-            for sizes in kernel.spec.odd_sizes:
+            workload = Workload(name, dtype, all_sizes[0])  # what is built is the same for all
+            try:
+                built = providers.build(
+                    BuildRequest(version, kernel.folder, workload, device, has_lines=True)
+                )
+            except Refusal as refusal:  # a newer device
+                sys.stdout.write(f"refused: {version.stem} {dtype}: {refusal}\n")
+                continue
+            for sizes in all_sizes:
                 inputs = random_inputs(kernel, sizes, dtype, device="cuda")
-                workload = Workload(name, dtype, sizes)
-                try:
-                    providers.build(BuildRequest(version, kernel.folder, workload, device)).call(*inputs)
-                except Refusal as refusal:
-                    sys.stdout.write(f"refused: {version.stem} {dtype} {sizes}: {refusal}\n")
-                    continue
-                torch.cuda.synchronize()
-                sys.stdout.write(f"called: {version.stem} {dtype} {sizes}\n")
+                what = f"{version.stem} {dtype} {sizes}"
+                _multiprocessors.was_asked = False
+                _call(built.call, inputs, what)
+                if _multiprocessors.was_asked:
+                    _multiprocessors.told = FEW
+                    _call(built.call, inputs, f"{what}, as of {FEW} multiprocessors")
+                    _multiprocessors.told = None
+
+
+def _call(call: Call, inputs: Tensors, what: str) -> None:
+    try:
+        call(*inputs)
+    except Refusal as refusal:
+        sys.stdout.write(f"refused: {what}: {refusal}\n")
+        return
+    torch.cuda.synchronize()
+    sys.stdout.write(f"called: {what}\n")
 
 
 if __name__ == "__main__":
