@@ -1,4 +1,10 @@
-"""Launches ``cuda_online.cu``: cross-entropy, a block a row, or several where there are few rows."""
+"""Launches ``cuda_online.cu``: cross-entropy, a block a row, or several where there are few rows.
+
+On Hopper few rows go by clusters, and very many by rings in shared memory; the figures behind both choices
+are those of an H200 in bfloat16. All kernels start while the call before ends, and wait for it themselves.
+"""
+
+from typing import NamedTuple
 
 import torch
 
@@ -34,6 +40,31 @@ LANES_AND_PACKS = (
 ENOUGH_WARPS = 16  # of a multiprocessor
 MOST_BLOCK_WORDS = 2048  # of 16 bytes, of a row that a block keeps
 LEAST_ACCESS = 4  # bytes on which short rows start that have kernels of their own
+HOPPER, MEASURED_BYTES = "sm_90", 2  # clusters and rings are right for all, but only timed there and so wide
+
+# ---- Few rows, each by a cluster -----------------------------------------------------------------
+MOST_CLUSTER = 16  # blocks
+CLUSTER_ROWS = 4  # of a multiprocessor, at most
+LEAST_CLUSTER_ROW_BYTES = 8 * 1024
+LEAST_PART_BYTES = 4 * 1024  # of a block among several
+MOST_PART_BYTES = 40 * 1024  # of any: of longer ones the whole device has more under way
+MOST_SHARED_ROWS_BYTES = 2 * 1024 * 1024  # of all rows that several blocks share, likewise
+MOST_CLUSTER_THREADS = 512
+PACKS_OF_A_SHORT_PART = 320  # or fewer, in a cluster: a thread has one each
+MOST_AT_ONCE = 4  # packs of a thread, as in row_clusters.cuh: of a block alone, as fewer warps have to meet
+
+# ---- Very many rows, by rings --------------------------------------------------------------------
+STAGES = 2  # of a ring: warps that wait for more begin later
+LINE_BYTES = 128  # as in row_ring.cuh
+MOST_RING_ROWS = 2**28
+MOST_RING_BYTES = 220 * 1024  # of shared memory, all but what the compiler lays out
+# Of which a multiprocessor has no two: blocks of the next call would else pile up where the first ones end.
+LEAST_RING_BYTES = 116 * 1024
+# Lanes and warps of rows up to so many bytes. Warps of very short rows are fewer where shared memory ends.
+RINGS = ((64, 1, 32), (256, 1, 24), (1024, 8, 24), (3072, 16, 16), (5120, WARP, 16))
+MOST_ALIGNED_RING_BYTES = 128  # of rows on 16 bytes, which registers hold as fast where they are longer
+# Rows of a ring, or of one of very short rows: where there are fewer it ends before it pays for its start.
+LEAST_TURNS, LEAST_SHORT_TURNS = 4, 2
 
 
 def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -45,23 +76,83 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     row_bytes = cols * logits.element_size()
     at_once = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
+    if program.architecture.startswith(HOPPER) and logits.element_size() == MEASURED_BYTES:
+        if cluster := cluster_of_row(rows, row_bytes, program.multiprocessor_count):
+            blocks, threads = cluster
+            name, grid = "cross_entropy_cluster" if blocks > 1 else "cross_entropy_block", rows * blocks
+            program.launch(name, grid, threads, logits, labels, loss, cols, cluster=blocks, overlaps=True)
+            return loss
+        if ring := ring_of(rows, row_bytes, access_bytes(cols, logits), program.multiprocessor_count):
+            arguments = (logits, labels, loss, rows, cols, STAGES, ring.stage_bytes)
+            blocks, shared = program.multiprocessor_count, ring.shared_bytes
+            program.launch(ring.name, blocks, ring.threads, *arguments, shared_bytes=shared, overlaps=True)
+            return loss
     if short := short_kernel(rows, cols, logits, program.multiprocessor_count):
-        program.launch(*short, logits, labels, loss, rows, cols)
+        program.launch(*short, logits, labels, loss, rows, cols, overlaps=True)
         return loss
     threads = min(-(-row_bytes // (PACK_BYTES * WARP)) * WARP, MOST_THREADS)
     pieces = pieces_of_row(rows, row_bytes, at_once)
     if pieces == 1:
-        program.launch("cross_entropy_row", rows, threads, logits, labels, loss, cols)
+        program.launch("cross_entropy_row", rows, threads, logits, labels, loss, cols, overlaps=True)
         return loss
     length = -(-cols // pieces // PACK_BYTES) * PACK_BYTES  # whole packs, of elements of any size
     pieces = -(-cols // length)
     piece = torch.empty(rows, pieces, 2, dtype=torch.float32, device=logits.device)
-    program.launch("cross_entropy_piece", rows * pieces, threads, logits, piece, cols, pieces, length)
+    arguments = (logits, piece, cols, pieces, length)
+    program.launch("cross_entropy_piece", rows * pieces, threads, *arguments, overlaps=True)
     threads = min(-(-pieces // WARP) * WARP, JOIN_THREADS)
     program.launch(
         "cross_entropy_join", rows, threads, logits, labels, piece, loss, cols, pieces, overlaps=True
     )
     return loss
+
+
+class Ring(NamedTuple):
+    """A kernel of rows by rings, and its launch with a block a multiprocessor."""
+
+    name: str
+    threads: int
+    stage_bytes: int  # of a warp
+
+    @property
+    def shared_bytes(self) -> int:
+        return max(self.threads // WARP * STAGES * self.stage_bytes, LEAST_RING_BYTES)
+
+
+def ring_of(rows: int, row_bytes: int, access: int, multiprocessors: int) -> Ring | None:
+    """For very many rows that begin on ``access`` bytes; None for others, and for long ones."""
+    found = next(((lanes, warps) for most, lanes, warps in RINGS if row_bytes <= most), None)
+    if found is None or rows >= MOST_RING_ROWS:
+        return None
+    if access == PACK_BYTES and row_bytes > MOST_ALIGNED_RING_BYTES:
+        return None
+    lanes, warps = found
+    # The most lines that the rows of a warp lie in.
+    stage_bytes = ((WARP // lanes * row_bytes + LINE_BYTES - 2) // LINE_BYTES + 1) * LINE_BYTES
+    warps = min(warps, MOST_RING_BYTES // (STAGES * stage_bytes) // 4 * 4)
+    least = LEAST_SHORT_TURNS if lanes == 1 else LEAST_TURNS
+    if rows < least * (WARP // lanes) * warps * multiprocessors:
+        return None
+    return Ring(f"cross_entropy_ring_{lanes}", warps * WARP, stage_bytes)
+
+
+def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int] | None:
+    """Blocks of each of few rows, and threads of a block; None where rows are many, short or very long."""
+    if row_bytes < LEAST_CLUSTER_ROW_BYTES or rows > CLUSTER_ROWS * multiprocessors:
+        return None
+    choices = [1 << power for power in range(MOST_CLUSTER.bit_length())]
+    fit = [n for n in choices if n * rows <= 2 * multiprocessors and row_bytes >= n * LEAST_PART_BYTES]
+    blocks = max(fit, default=1)
+    part = row_bytes // blocks
+    if part > MOST_PART_BYTES or (blocks > 1 and rows * row_bytes > MOST_SHARED_ROWS_BYTES):
+        return None
+    packs = -(-part // PACK_BYTES)
+    each = 2
+    if blocks > 1 and packs <= PACKS_OF_A_SHORT_PART:
+        each = 1
+    elif blocks == 1 and rows <= FEW_ROWS * multiprocessors:
+        each = MOST_AT_ONCE
+    return blocks, min(-(-packs // (each * 2 * WARP)) * 2 * WARP, MOST_CLUSTER_THREADS)
 
 
 def pieces_of_row(rows: int, row_bytes: int, at_once: int) -> int:

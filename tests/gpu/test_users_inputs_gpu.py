@@ -45,7 +45,11 @@ def error_of(found: torch.Tensor, expected: torch.Tensor) -> float:
 
 @both_dtypes
 @pytest.mark.parametrize("stem", ["triton_online", "cuda_naive", "cuda_online"])
-@pytest.mark.parametrize(("rows", "cols"), [(300, 50257), (8, 128_256)], ids=["rows", "pieces"])
+@pytest.mark.parametrize(
+    ("rows", "cols"),
+    [(300, 50257), (8, 128_256), (16, 36_642), (400, 9001), (9001, 2188), (60_000, 300), (300_000, 20)],
+    ids=["rows", "pieces", "clusters", "blocks", "rings", "rings of short rows", "rings of lanes"],
+)
 def test_labels_that_are_no_column(stem: str, dtype: Dtype, rows: int, cols: int) -> None:
     """At the allocation's two ends, and far from it, where a read would be a fault."""
     logits, labels = uniform(rows, cols, dtype=dtype), torch.randint(0, cols, (rows,), device="cuda")
@@ -58,6 +62,24 @@ def test_labels_that_are_no_column(stem: str, dtype: Dtype, rows: int, cols: int
     found = run(logits, labels)
     assert found[[0, 1, -1]].isnan().all()
     assert not found[2:-1].isnan().any()
+
+
+@both_dtypes
+@pytest.mark.parametrize("first", [0, 1, 6])
+@pytest.mark.parametrize(
+    ("rows", "cols"),
+    [(300_001, 7), (210_001, 61), (60_001, 301), (20_001, 1101), (9001, 2187), (459, 5681), (3, 36641)],
+)
+def test_logits_that_begin_anywhere(dtype: Dtype, rows: int, cols: int, first: int) -> None:
+    """With what a mask leaves, and a row of one number."""
+    every = uniform(rows * cols + first, dtype=dtype)
+    every[every > 0.5] = torch.finfo(every.dtype).min
+    logits, labels = every[first:].view(rows, cols), torch.randint(0, cols, (rows,), device="cuda")
+    logits[-1] = 1.0
+    labels[:] = logits.argmax(1)
+    run = version("cross_entropy/cuda_online", dtype)
+    found, expected = run(logits, labels), functional.cross_entropy(logits.float(), labels, reduction="none")
+    assert error_of(found, expected) < (2e-6 if dtype is Dtype.FLOAT32 else 8e-3)
 
 
 @pytest.mark.parametrize("stem", ["triton_registers", "cuda_registers"])

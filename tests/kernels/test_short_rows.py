@@ -137,6 +137,41 @@ def test_a_slab_of_short_rows_fits_a_block(dtype: torch.dtype) -> None:
     assert slab_of(torch.empty(5000 * 9 + 1, dtype=dtype)[1:].view(5000, 9), 256, 4096, 132) is None
 
 
+@pytest.mark.parametrize("size", [2, 4])
+def test_cross_entropy_rings_hold_the_lines_of_rows(size: int) -> None:
+    module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
+    of_multiprocessor, chosen = 228 << 10, set[int]()
+    for rows, cols, multiprocessors in product((1, 5000, 200_000, 2**27, 2**30), COLUMNS, MULTIPROCESSORS):
+        ring = module.ring_of(rows, cols * size, math.gcd(cols * size, 16), multiprocessors)
+        if ring is None:
+            continue
+        lanes = int(ring.name.rpartition("_")[2])
+        chosen.add(lanes)
+        assert f"RING_KERNEL({lanes}, " in text
+        assert lanes == 1 or cols * size >= 32 * size  # whole words in every row
+        assert ring.stage_bytes % 128 == 0
+        # Rows that begin with the last element of a line.
+        assert ring.stage_bytes >= -(-(128 - size + 32 // lanes * cols * size) // 128) * 128
+        assert ring.threads in range(128, 1025, 128)
+        assert ring.threads // 32 * module.STAGES * ring.stage_bytes <= ring.shared_bytes
+        assert of_multiprocessor / 2 < ring.shared_bytes <= 223 << 10  # one a multiprocessor
+    assert chosen == {1, 8, 16, 32}
+
+
+def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
+    module = launcher("cross_entropy", "cuda_online")
+    assert module.cluster_of_row(2, 2 * 36_642, 132) == (16, 320)
+    for rows, cols in product((1, 2, 8, 16, 131, 200, 500, 529), (3, 4096, 5000, 36_642, 2**18, 2**22)):
+        chosen = module.cluster_of_row(rows, 2 * cols, 132)
+        if chosen is None:
+            continue
+        blocks, threads = chosen
+        assert rows <= 528
+        assert blocks in (1, 2, 4, 8, 16)
+        assert threads in range(64, 513, 64)
+        assert 2 * cols <= blocks * module.MOST_PART_BYTES + blocks
+
+
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
     """Each has rows of one skew, and all together have every row."""
     launched: list[tuple[str, int, int]] = []

@@ -54,7 +54,7 @@ _SPECIFIC_FROM = (9, 0)
 _OVERLAPS_FROM = (9, 0)
 _MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 _MOST_TOLD = 16  # kernels of which facts are kept
-_SHARED_UNASKED = 48 * 1024  # bytes of dynamic shared memory that every kernel may have
+_SHARED_UNASKED = 40 * 1024  # bytes of dynamic shared memory that any kernel may have, beside 8 KiB
 _CLUSTER_UNASKED = 8  # blocks of a cluster that every kernel may have
 
 # A ctypes array is a struct that is passed by value, such as a tensor map.

@@ -1,0 +1,165 @@
+// Short rows, by lanes of a warp or a block: all of a row at once, its maximum before its powers.
+#pragma once
+
+#include "cross_entropy/statistics.cuh"
+#include "shared/shifted.cuh"
+
+// A word of one or two elements.
+#if defined(SCALAR_IS_FLOAT32)
+constexpr unsigned NEGATIVE_INFINITIES = 0xff800000u;
+#elif defined(SCALAR_IS_FLOAT16)
+constexpr unsigned NEGATIVE_INFINITIES = 0xfc00fc00u;
+#else
+constexpr unsigned NEGATIVE_INFINITIES = 0xff80ff80u;
+#endif
+
+template <int LANES>
+__device__ __forceinline__ float lanes_max(float value) {
+#pragma unroll
+    for (int offset = LANES / 2; offset; offset /= 2) value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, offset));
+    return value;
+}
+
+// The larger of each half of two words.
+__device__ __forceinline__ unsigned higher_of_words(unsigned a, unsigned b) {
+#if defined(SCALAR_IS_FLOAT32)
+    return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
+#elif defined(SCALAR_IS_FLOAT16)
+    const __half2 higher = __hmax2(reinterpret_cast<const __half2&>(a), reinterpret_cast<const __half2&>(b));
+    return reinterpret_cast<const unsigned&>(higher);
+#else
+    const __nv_bfloat162 higher =
+        __hmax2(reinterpret_cast<const __nv_bfloat162&>(a), reinterpret_cast<const __nv_bfloat162&>(b));
+    return reinterpret_cast<const unsigned&>(higher);
+#endif
+}
+
+__device__ __forceinline__ float highest_of_word(unsigned word) {
+#if defined(SCALAR_IS_FLOAT32)
+    return __uint_as_float(word);
+#else
+    const SCALAR* const elements = reinterpret_cast<const SCALAR*>(&word);
+    return fmaxf(to_float(elements[0]), to_float(elements[1]));
+#endif
+}
+
+// The sum of the powers of a thread's elements. What skips(p, i) from element i of pack p on is of no row, the rest -inf.
+template <int PACKS, typename Skips, typename Power>
+__device__ __forceinline__ float sum_of_powers(const Bits (&kept)[PACKS], const Skips& skips, const Power& power) {
+    float totals[2] = {};
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        float values[PACK];
+        unpack_words(kept[p], values);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            if (skips(p, i)) return totals[0] + totals[1];
+            totals[i % 2] += power(values[i]);
+        }
+    }
+    return totals[0] + totals[1];
+}
+
+// Of bases up to this, base * log2 e and what its rounding loses are floats.
+constexpr float LARGEST_BASE = 1e8f;
+
+// The statistics of neighbouring lanes that keep packs of a row.
+template <int LANES, int PACKS, typename Skips>
+__device__ __forceinline__ Statistics statistics_of(const Bits (&kept)[PACKS], const Skips& skips) {
+    unsigned word = NEGATIVE_INFINITIES;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        if (p && skips(p, 0)) break;
+        const unsigned words[4] = {kept[p].x, kept[p].y, kept[p].z, kept[p].w};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) word = higher_of_words(word, words[i]);
+    }
+    const float highest = lanes_max<LANES>(highest_of_word(word));
+    const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+    float total, factor = 1.0f;
+    if (fabsf(base) <= LARGEST_BASE) {
+        // One instruction less an element. What the rounding of the product loses is in every power, and comes off at the end.
+        const float shift = base * LOG2_E, lost = fmaf(base, LOG2_E, -shift);
+        total = sum_of_powers(kept, skips, [&](float value) { return fast_exp2(fmaf(value, LOG2_E, -shift)); });
+        factor = fast_exp2(-lost);
+    } else {
+        total = sum_of_powers(kept, skips, [&](float value) { return fast_exp2((value - base) * LOG2_E); });
+    }
+    return {highest, lanes_sum<LANES>(total) * factor};
+}
+
+// The row of this thread's row group, lanes or a block, and its loss, of what a thread keeps of it.
+template <int GROUP, int PACKS, typename Skips>
+__device__ __forceinline__ void store_loss_of(
+    const Bits (&kept)[PACKS], const Skips& skips, const SCALAR* x, const long long* labels, SCALAR* loss,
+    long long row, bool has_row, long long cols
+) {
+    const bool is_first = threadIdx.x % GROUP == 0;
+    const long long label = has_row && is_first ? labels[row] : IGNORED;
+    const float at_label = has_row && is_first ? load_at(x, label, cols) : 0.0f;
+    Statistics all;
+    if constexpr (GROUP <= WARP) {
+        all = statistics_of<GROUP>(kept, skips);
+    } else {
+        __shared__ Statistics partial[WARP];
+        const Statistics mine = statistics_of<WARP>(kept, skips);
+        if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = mine;
+        __syncthreads();
+        if (threadIdx.x >= WARP) return;
+        all = over_warp(threadIdx.x < blockDim.x / WARP ? partial[threadIdx.x] : Statistics{NEGATIVE_INFINITY, 0.0f});
+    }
+    if (has_row && is_first) store_loss(all, at_label, label == IGNORED, loss + row);
+}
+
+// Rows that begin anywhere: whole words that they lie in.
+template <int GROUP, int PACKS>
+__device__ __forceinline__ void short_row(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = group_row<GROUP>();
+    const int thread = threadIdx.x % GROUP, threads = GROUP > WARP ? blockDim.x : GROUP;
+    const bool has_row = row < rows;
+    const ShortRow here(x, has_row ? row : 0, rows, cols);
+    const int packs = has_row ? here.packs() : 0;
+    Bits kept[PACKS];
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        const int pack = thread + p * threads;
+        kept[p] = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
+        if (pack < packs) kept[p] = here.load(pack, NEGATIVE_INFINITY);
+    }
+    const int first = GROUP > WARP ? thread / WARP * WARP : 0;  // of the warp
+    const auto skips = [&](int p, int i) { return i == 0 && first + p * threads >= packs; };
+    store_loss_of<GROUP>(kept, skips, here.row, labels, loss, row, has_row, cols);
+}
+
+// Rows that all begin on as many bytes as WIDTH elements have.
+template <int GROUP, int PACKS, int WIDTH>
+__device__ __forceinline__ void short_row_by(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = group_row<GROUP>();
+    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
+    x += row * cols;
+    Bits kept[PACKS];
+    share.load(x, kept, NEGATIVE_INFINITIES);
+    const auto skips = [&](int p, int i) { return share.skips_element(p, i); };
+    store_loss_of<GROUP>(kept, skips, x, labels, loss, row, row < rows, cols);
+}
+
+// A lane has an element: of rows so short that words save no access.
+template <int LANES>
+__device__ __forceinline__ void row_of_elements(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES;
+    const bool has_row = row < rows, has = has_row && lane < cols;
+    const float value = has ? to_float(x[row * cols + lane]) : NEGATIVE_INFINITY;
+    const long long label = has_row ? labels[row] : IGNORED;
+    const float highest = lanes_max<LANES>(value), base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+    const float total = lanes_sum<LANES>(fast_exp2((value - base) * LOG2_E));
+    float at_label = __shfl_sync(WHOLE_WARP, value, static_cast<int>(label), LANES);
+    if (static_cast<unsigned long long>(label) >= cols) at_label = __int_as_float(0x7fffffff);
+    if (has_row && lane == 0) store_loss(Statistics{highest, total}, at_label, label == IGNORED, loss + row);
+}
