@@ -6,7 +6,7 @@
 // cluster waits for its row or at its barrier, others on the same multiprocessors read, compute and write.
 #pragma once
 
-#include "shared/hopper.cuh"
+#include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
 #include "shared/row_groups.cuh"
 
@@ -21,9 +21,7 @@ __device__ __forceinline__ int blocks_of_cluster() {
 
 // This block has started and may be written to; its barriers are ready.
 __device__ __forceinline__ void arrive_at_blocks(int blocks) {
-    if (blocks == 1) return;
-    __syncwarp();  // a warp arrives as one
-    arrive_at_cluster();
+    if (blocks > 1) tell_cluster();
 }
 
 // So have all others of the cluster; one block meets alone.
@@ -38,13 +36,13 @@ template <typename Operation>
 __device__ __forceinline__ typename Operation::Statistic over_cluster(
     typename Operation::Statistic mine, int blocks, int rank
 ) {
-    __shared__ typename Operation::Statistic of_blocks[MOST_BLOCKS];
+    __shared__ __align__(16) typename Operation::Statistic of_blocks[MOST_BLOCKS];
     const int other = threadIdx.x % MOST_BLOCKS;
     const typename Operation::Statistic block = over_block<Operation>(mine);
     if (blocks == 1) return block;
-    if (threadIdx.x < blocks) store_at_rank(&of_blocks[rank], other, block);
-    arrive_at_blocks(blocks);
-    wait_for_blocks(blocks);
+    if (threadIdx.x == 0) arrive_and_expect(exchanged(), blocks * sizeof(block));
+    if (threadIdx.x < blocks) send_at_rank(&of_blocks[rank], other, block, exchanged());
+    wait_for(exchanged(), 0);
     return Operation::template over_lanes<MOST_BLOCKS>(other < blocks ? of_blocks[other] : Operation::nothing());
 }
 
@@ -81,7 +79,8 @@ __device__ __forceinline__ void add_pieces(
     }
 }
 
-// What the first outputs of this thread need comes nearer while the row comes.
+// What the first outputs of this thread need comes nearer while the row comes. After the wait for the other blocks,
+// which empties L1.
 template <typename Operation>
 __device__ __forceinline__ void expect_extras(const Operation& operation, const RowPart& part) {
 #pragma unroll
@@ -108,9 +107,9 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
     auto mine = Operation::nothing();
     if constexpr (Operation::INPUTS == 1) {
         if (threadIdx.x == 0) start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
-        expect_extras(operation, part);
         if (part.has_edges()) edge = to_float(x[part.edge()]);  // under way while the packs come
         wait_for_blocks(blocks);
+        expect_extras(operation, part);
         let_next_start();
         add_pieces<Operation>(mine, part.packs, arrived, [&](int pack) { return packs[pack]; });
     } else {
@@ -125,9 +124,9 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
                 start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
             }
         }
-        expect_extras(operation, part);
         if (part.has_edges()) edge = operation.join_edge(start + part.edge());
         wait_for_blocks(blocks);
+        expect_extras(operation, part);
         let_next_start();
         add_pieces<Operation>(mine, part.packs, arrived, [&](int pack) {
             const Bits sum = operation.join(packs[pack], is_alike ? others[pack] : load_elements(other + pack * PACK));
