@@ -84,7 +84,7 @@ __device__ __forceinline__ void add_pieces(
 template <typename Operation>
 __device__ __forceinline__ void expect_extras(const Operation& operation, const RowPart& part) {
 #pragma unroll
-    for (int p = 0; p < Operation::WRITTEN; ++p) {
+    for (int p = 0; p < Operation::WRITTEN_FROM_SHARED; ++p) {
         const int pack = threadIdx.x + p * blockDim.x;
         if (pack < part.packs) operation.expect(part.column(pack));
     }
@@ -145,7 +145,7 @@ __device__ __forceinline__ void finish_part(
     const Operation& operation, const RowPart& part, const typename Operation::Statistic& mine, long long cols,
     int blocks, int rank, const Bits* packs, float edge, SCALAR* y
 ) {
-    Extras<Operation, ALIGNED> extras;
+    Extras<Operation, ALIGNED, Operation::WRITTEN_FROM_SHARED> extras;
     extras.load(operation, part, threadIdx.x);
     const auto all = over_cluster<Operation>(mine, blocks, rank);
     const auto scale = operation.scale_of(all, cols);
@@ -173,19 +173,17 @@ __device__ __forceinline__ void rows_by_clusters(const Operation& operation, lon
 
 // ---- Parts of few rows: by way of registers, which is shorter than by way of shared memory -----------
 
-constexpr int DIRECT_PACKS = 2;  // of a thread, as in row_parts.py
-
 // What the outputs need beside the packs is under way beside them too.
-template <bool ALIGNED, typename Operation>
+template <bool ALIGNED, int PACKS, typename Operation>
 __device__ __forceinline__ void finish_directly(
-    const Operation& operation, const RowPart& part, Bits (&packs)[DIRECT_PACKS], int inside, float edge,
-    long long cols, int blocks, int rank, SCALAR* y
+    const Operation& operation, const RowPart& part, Bits (&packs)[PACKS], int inside, float edge, long long cols,
+    int blocks, int rank, SCALAR* y
 ) {
-    typename Operation::Extra extras[DIRECT_PACKS];
-    typename Operation::Fetched fetched[DIRECT_PACKS];
+    typename Operation::Extra extras[PACKS];
+    typename Operation::Fetched fetched[PACKS];
     const auto column = [&](int p) { return part.column(threadIdx.x + p * blockDim.x); };
 #pragma unroll
-    for (int p = 0; p < DIRECT_PACKS; ++p) {
+    for (int p = 0; p < PACKS; ++p) {
         if (p >= inside) break;
         if constexpr (ALIGNED) extras[p] = operation.template extra<true>(column(p));
         else fetched[p] = operation.fetch(column(p));
@@ -198,7 +196,7 @@ __device__ __forceinline__ void finish_directly(
     wait_for_blocks(blocks);
     const auto scale = operation.scale_of(over_cluster<Operation>(mine, blocks, rank), cols);
 #pragma unroll
-    for (int p = 0; p < DIRECT_PACKS; ++p) {
+    for (int p = 0; p < PACKS; ++p) {
         if (p >= inside) break;
         if constexpr (!ALIGNED) extras[p] = operation.extra_of(fetched[p], column(p));
         write_pack<ALIGNED>(operation, scale, extras[p], packs[p], y + column(p));
@@ -206,8 +204,8 @@ __device__ __forceinline__ void finish_directly(
     if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
 }
 
-// Each cluster takes a row, of which a thread has DIRECT_PACKS packs at most.
-template <typename Operation>
+// Each cluster takes a row, of which a thread has PACKS packs at most.
+template <int PACKS, typename Operation>
 __device__ __forceinline__ void rows_by_clusters_directly(const Operation& operation, long long cols) {
     const int blocks = blocks_of_cluster(), rank = static_cast<int>(rank_in_cluster());
     const long long start = blockIdx.x / static_cast<unsigned>(blocks) * cols;
@@ -215,7 +213,7 @@ __device__ __forceinline__ void rows_by_clusters_directly(const Operation& opera
     SCALAR* y = operation.y + start;
     arrive_at_blocks(blocks);
     wait_for_previous();
-    Bits packs[DIRECT_PACKS];
+    Bits packs[PACKS];
     const int inside = load_row(operation, start + part.first, part.packs, threadIdx.x, blockDim.x, packs);
     float edge = 0.0f;
     if (part.has_edges()) {
