@@ -17,8 +17,14 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) add_rms_norm_clust
     rows_by_clusters(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) add_rms_norm_cluster_direct(
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) add_rms_norm_cluster_direct_2(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
 ) {
-    rows_by_clusters_directly(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
+    rows_by_clusters_directly<2>(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
+}
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) add_rms_norm_cluster_direct_4(
+    const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
+) {
+    rows_by_clusters_directly<4>(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
 }

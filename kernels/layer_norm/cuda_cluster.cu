@@ -18,8 +18,14 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, CLUSTER_BLOCKS) layer
     rows_by_clusters(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1) layer_norm_cluster_direct(
+extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1) layer_norm_cluster_direct_2(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
 ) {
-    rows_by_clusters_directly(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
+    rows_by_clusters_directly<2>(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1) layer_norm_cluster_direct_4(
+    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
+) {
+    rows_by_clusters_directly<4>(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
 }

@@ -18,7 +18,7 @@ __device__ __forceinline__ float quotient(float sum, long long cols) {
 }
 
 struct LayerNorm {
-    static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr int INPUTS = 1, WRITTEN = 2, WRITTEN_FROM_SHARED = 2;
     static constexpr bool IN_TWO_PASSES = true;  // by a row group
     static constexpr unsigned OUTSIDE = 0;
     struct Statistic {

@@ -16,8 +16,14 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
     rows_by_clusters(RmsNorm{x, {w, cols}, y}, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_direct(
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_direct_2(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
 ) {
-    rows_by_clusters_directly(RmsNorm{x, {w, cols}, y}, cols);
+    rows_by_clusters_directly<2>(RmsNorm{x, {w, cols}, y}, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_direct_4(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
+) {
+    rows_by_clusters_directly<4>(RmsNorm{x, {w, cols}, y}, cols);
 }

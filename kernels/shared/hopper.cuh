@@ -84,11 +84,11 @@ __device__ __forceinline__ void meet_cluster() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
-// The same for what blocks write to each other: every block that comes out of the wait sees what was written before.
+// The same in two steps.
 __device__ __forceinline__ void arrive_at_cluster() {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 
 // The address that block number `block` of the cluster has for what lies here in this block.
 __device__ __forceinline__ unsigned address_in(unsigned block, const void* here) {
@@ -97,19 +97,12 @@ __device__ __forceinline__ unsigned address_in(unsigned block, const void* here)
     return there;
 }
 
-// Writes a struct of words to the same shared variable of block number `rank` of the cluster.
-template <typename Words>
-__device__ __forceinline__ void store_at_rank(Words* variable, int rank, const Words& value) {
-    const unsigned theirs = address_in(rank, variable);
-#pragma unroll
-    for (int i = 0; i < sizeof(Words) / 4; ++i) {
-        asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(theirs + 4 * i),
-                     "r"(reinterpret_cast<const unsigned*>(&value)[i])
-                     : "memory");
-    }
+// Sends 4, 8 or 16 bytes to another block, where they count on a barrier: no fence is needed.
+__device__ __forceinline__ void send_to(unsigned to, unsigned one, unsigned barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to), "r"(one),
+                 "r"(barrier)
+                 : "memory");
 }
-
-// Sends 8 or 16 bytes to another block, where they count on a barrier: no fence is needed.
 __device__ __forceinline__ void send_to(unsigned to, const float2& two, unsigned barrier) {
     const unsigned long long bits =
         static_cast<unsigned long long>(__float_as_uint(two.y)) << 32 | __float_as_uint(two.x);
@@ -121,6 +114,21 @@ __device__ __forceinline__ void send_to(unsigned to, const float* four, unsigned
     asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
                  "f"(four[0]), "f"(four[1]), "f"(four[2]), "f"(four[3]), "r"(barrier)
                  : "memory");
+}
+
+// Sends a struct of words to the same shared variable of block number `rank` of the cluster, where they count on the
+// same barrier.
+template <typename Words>
+__device__ __forceinline__ void send_at_rank(Words* variable, int rank, const Words& value, Barrier* barrier) {
+    const unsigned to = address_in(rank, variable), counting = address_in(rank, barrier);
+    if constexpr (sizeof(Words) == 8) {
+        send_to(to, reinterpret_cast<const float2&>(value), counting);
+    } else {
+#pragma unroll
+        for (int i = 0; i < sizeof(Words) / 4; ++i) {
+            send_to(to + 4 * i, reinterpret_cast<const unsigned*>(&value)[i], counting);
+        }
+    }
 }
 
 // ---- TMA ---------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 // cluster waits for its row or at its barrier, others on the same multiprocessors read, compute and write.
 #pragma once
 
-#include "shared/hopper.cuh"
+#include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
 #include "shared/row_groups.cuh"
 
@@ -21,9 +21,7 @@ __device__ __forceinline__ int blocks_of_cluster() {
 
 // This block has started and may be written to; its barriers are ready.
 __device__ __forceinline__ void arrive_at_blocks(int blocks) {
-    if (blocks == 1) return;
-    __syncwarp();  // a warp arrives as one
-    arrive_at_cluster();
+    if (blocks > 1) tell_cluster();
 }
 
 // So have all others of the cluster; one block meets alone.
@@ -38,13 +36,13 @@ template <typename Operation>
 __device__ __forceinline__ typename Operation::Statistic over_cluster(
     typename Operation::Statistic mine, int blocks, int rank
 ) {
-    __shared__ typename Operation::Statistic of_blocks[MOST_BLOCKS];
+    __shared__ __align__(16) typename Operation::Statistic of_blocks[MOST_BLOCKS];
     const int other = threadIdx.x % MOST_BLOCKS;
     const typename Operation::Statistic block = over_block<Operation>(mine);
     if (blocks == 1) return block;
-    if (threadIdx.x < blocks) store_at_rank(&of_blocks[rank], other, block);
-    arrive_at_blocks(blocks);
-    wait_for_blocks(blocks);
+    if (threadIdx.x == 0) arrive_and_expect(exchanged(), blocks * sizeof(block));
+    if (threadIdx.x < blocks) send_at_rank(&of_blocks[rank], other, block, exchanged());
+    wait_for(exchanged(), 0);
     return Operation::template over_lanes<MOST_BLOCKS>(other < blocks ? of_blocks[other] : Operation::nothing());
 }
 
@@ -81,11 +79,12 @@ __device__ __forceinline__ void add_pieces(
     }
 }
 
-// What the first outputs of this thread need comes nearer while the row comes.
+// What the first outputs of this thread need comes nearer while the row comes. After the wait for the other blocks,
+// which empties L1.
 template <typename Operation>
 __device__ __forceinline__ void expect_extras(const Operation& operation, const RowPart& part) {
 #pragma unroll
-    for (int p = 0; p < Operation::WRITTEN; ++p) {
+    for (int p = 0; p < Operation::WRITTEN_FROM_SHARED; ++p) {
         const int pack = threadIdx.x + p * blockDim.x;
         if (pack < part.packs) operation.expect(part.column(pack));
     }
@@ -108,9 +107,9 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
     auto mine = Operation::nothing();
     if constexpr (Operation::INPUTS == 1) {
         if (threadIdx.x == 0) start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
-        expect_extras(operation, part);
         if (part.has_edges()) edge = to_float(x[part.edge()]);  // under way while the packs come
         wait_for_blocks(blocks);
+        expect_extras(operation, part);
         let_next_start();
         add_pieces<Operation>(mine, part.packs, arrived, [&](int pack) { return packs[pack]; });
     } else {
@@ -125,9 +124,9 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
                 start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
             }
         }
-        expect_extras(operation, part);
         if (part.has_edges()) edge = operation.join_edge(start + part.edge());
         wait_for_blocks(blocks);
+        expect_extras(operation, part);
         let_next_start();
         add_pieces<Operation>(mine, part.packs, arrived, [&](int pack) {
             const Bits sum = operation.join(packs[pack], is_alike ? others[pack] : load_elements(other + pack * PACK));
@@ -146,7 +145,7 @@ __device__ __forceinline__ void finish_part(
     const Operation& operation, const RowPart& part, const typename Operation::Statistic& mine, long long cols,
     int blocks, int rank, const Bits* packs, float edge, SCALAR* y
 ) {
-    Extras<Operation, ALIGNED> extras;
+    Extras<Operation, ALIGNED, Operation::WRITTEN_FROM_SHARED> extras;
     extras.load(operation, part, threadIdx.x);
     const auto all = over_cluster<Operation>(mine, blocks, rank);
     const auto scale = operation.scale_of(all, cols);
@@ -174,19 +173,17 @@ __device__ __forceinline__ void rows_by_clusters(const Operation& operation, lon
 
 // ---- Parts of few rows: by way of registers, which is shorter than by way of shared memory -----------
 
-constexpr int DIRECT_PACKS = 2;  // of a thread, as in row_parts.py
-
 // What the outputs need beside the packs is under way beside them too.
-template <bool ALIGNED, typename Operation>
+template <bool ALIGNED, int PACKS, typename Operation>
 __device__ __forceinline__ void finish_directly(
-    const Operation& operation, const RowPart& part, Bits (&packs)[DIRECT_PACKS], int inside, float edge,
-    long long cols, int blocks, int rank, SCALAR* y
+    const Operation& operation, const RowPart& part, Bits (&packs)[PACKS], int inside, float edge, long long cols,
+    int blocks, int rank, SCALAR* y
 ) {
-    typename Operation::Extra extras[DIRECT_PACKS];
-    typename Operation::Fetched fetched[DIRECT_PACKS];
+    typename Operation::Extra extras[PACKS];
+    typename Operation::Fetched fetched[PACKS];
     const auto column = [&](int p) { return part.column(threadIdx.x + p * blockDim.x); };
 #pragma unroll
-    for (int p = 0; p < DIRECT_PACKS; ++p) {
+    for (int p = 0; p < PACKS; ++p) {
         if (p >= inside) break;
         if constexpr (ALIGNED) extras[p] = operation.template extra<true>(column(p));
         else fetched[p] = operation.fetch(column(p));
@@ -199,7 +196,7 @@ __device__ __forceinline__ void finish_directly(
     wait_for_blocks(blocks);
     const auto scale = operation.scale_of(over_cluster<Operation>(mine, blocks, rank), cols);
 #pragma unroll
-    for (int p = 0; p < DIRECT_PACKS; ++p) {
+    for (int p = 0; p < PACKS; ++p) {
         if (p >= inside) break;
         if constexpr (!ALIGNED) extras[p] = operation.extra_of(fetched[p], column(p));
         write_pack<ALIGNED>(operation, scale, extras[p], packs[p], y + column(p));
@@ -207,8 +204,8 @@ __device__ __forceinline__ void finish_directly(
     if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
 }
 
-// Each cluster takes a row, of which a thread has DIRECT_PACKS packs at most.
-template <typename Operation>
+// Each cluster takes a row, of which a thread has PACKS packs at most.
+template <int PACKS, typename Operation>
 __device__ __forceinline__ void rows_by_clusters_directly(const Operation& operation, long long cols) {
     const int blocks = blocks_of_cluster(), rank = static_cast<int>(rank_in_cluster());
     const long long start = blockIdx.x / static_cast<unsigned>(blocks) * cols;
@@ -216,7 +213,7 @@ __device__ __forceinline__ void rows_by_clusters_directly(const Operation& opera
     SCALAR* y = operation.y + start;
     arrive_at_blocks(blocks);
     wait_for_previous();
-    Bits packs[DIRECT_PACKS];
+    Bits packs[PACKS];
     const int inside = load_row(operation, start + part.first, part.packs, threadIdx.x, blockDim.x, packs);
     float edge = 0.0f;
     if (part.has_edges()) {

@@ -16,7 +16,7 @@
 //   extras_are_aligned(column)                      whether that begins on 16 bytes
 //   expect(column)                                  lets what a pack's outputs need come nearer
 //   map_element(value, column, scale)               the output of an element
-//   WRITTEN                                         packs whose outputs a thread makes at once
+//   WRITTEN, WRITTEN_FROM_SHARED                    packs whose outputs a thread makes at once; if they lie in shared memory
 //
 // Of two inputs, x and residual, join(pack, pack) and join_edge(at) give what the rest is done with, and store it in h.
 #pragma once
@@ -156,9 +156,8 @@ __device__ __forceinline__ void add_packs(typename Operation::Statistic& mine, i
 
 // What the outputs of COUNT packs need beside them: of pack number `first` of a part, and of every blockDim.x-th after it.
 // ALIGNED: everything that belongs to a pack's columns begins on 16 bytes.
-template <typename Operation, bool ALIGNED>
+template <typename Operation, bool ALIGNED, int COUNT>
 struct Extras {
-    static constexpr int COUNT = Operation::WRITTEN;
     typename Operation::Extra of[COUNT];
 
     __device__ __forceinline__ void load(const Operation& operation, const RowPart& part, int first) {
@@ -184,19 +183,19 @@ __device__ __forceinline__ void write_pack(
 
 // The outputs of this thread's packs, which lie in shared memory. What they need beside comes from L2, which takes longer
 // than all the rest: it is asked for one step before.
-template <bool ALIGNED, typename Operation>
+template <bool ALIGNED, int COUNT, typename Operation>
 __device__ __forceinline__ void write_packs(
     const Operation& operation, const RowPart& part, const typename Operation::Scale& scale, SCALAR* y,
-    const Bits* packs, Extras<Operation, ALIGNED>& extras
+    const Bits* packs, Extras<Operation, ALIGNED, COUNT>& extras
 ) {
-    const int step = extras.COUNT * blockDim.x;
+    const int step = COUNT * blockDim.x;
     y += part.first;
 #pragma unroll 1
     for (int first = threadIdx.x; first < part.packs; first += step) {
-        Extras<Operation, ALIGNED> next;
+        Extras<Operation, ALIGNED, COUNT> next;
         next.load(operation, part, first + step);
 #pragma unroll
-        for (int p = 0; p < extras.COUNT; ++p) {
+        for (int p = 0; p < COUNT; ++p) {
             const int pack = first + p * blockDim.x;
             if (pack < part.packs) write_pack<ALIGNED>(operation, scale, extras.of[p], packs[pack], y + pack * PACK);
         }

@@ -1,11 +1,13 @@
 """Launches kernels whose rows several blocks share, by clusters or over the grid: the choice by the shape.
 
-A cluster reads a row once. Where rows are many, its blocks are as few as leave parts of 64 KB, three of which
-share a multiprocessor. Where they are fewer than multiprocessors, it has as many as pay for what blocks wait
-for each other. Over the grid a row is read twice, by two kernels: where it is longer than a cluster holds, or
-where clusters are so few that they leave most multiprocessors without work.
+A cluster reads a row once. Its blocks are as few as leave parts of 44 KB, of which some share a
+multiprocessor, so that one reads while another writes; where rows are few, as many as leave no
+multiprocessor much more than others. Few rows that threads can keep in registers go directly there, which is
+shorter than by way of shared memory: by as many blocks as run at once. Over the grid a row is read twice, by
+two kernels: where it is longer than a cluster holds, or where clusters are so few that they leave most
+multiprocessors without work.
 
-The figures behind the choice are those of an H100.
+The figures behind the choice are those of an H200.
 """
 
 from typing import NamedTuple
@@ -17,20 +19,26 @@ from roofscope.kernels.shared.limits import shared_limit
 
 _PACK_BYTES = 16
 _WARP = 32
+_REGISTERS = 2**16  # of a multiprocessor
 _LINE_PACKS = 8  # as in row_parts.cuh
 _MOST_THREADS = 512  # as in row_parts.cuh
 _MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
 _FEWER_ARE_ALLOWED = ("sm_12",)
-_PART_BYTES = 64 << 10  # of shared memory, in a block of many rows
-_ONE_PART_BYTES = 96 << 10  # of a row that one block takes, two of which share a multiprocessor
-_FEW_ROWS_PART_BYTES = 128 << 10  # where rows are no more than a few a multiprocessor
-_FEW_ROWS = 4  # of a multiprocessor, or blocks of so large parts
-_MEETING_US = 0.7  # that the blocks of a cluster take to start together and to meet
-_BYTES_PER_US = 36 << 10  # of a part, that a block reads and writes while there is bandwidth to spare
-_DIRECT_PACKS = 2  # of a thread that keeps its packs in registers
-_LEAST_PART_BYTES = (
-    4 << 10
-)  # of the grid, and of a few rows in registers; a shorter part is not worth another block
+_PART_BYTES = 44 << 10  # of shared memory, in a block of many rows
+_CLUSTER_PACKS = 12  # of a thread then, of which several blocks have a row
+_FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
+_FEW_ROWS_PART_BYTES = 128 << 10  # of a block of few rows, at most,
+_LEAST_SPREAD_BYTES = 16 << 10  # and at least, if others have some of the row too
+_FEW_ROWS_PACKS = 8  # of a thread then
+_BLOCK_PACKS, _BLOCK_THREADS = 9, 256  # of a thread, up to so many threads, of a block that has a row alone
+_THREADS_AT_ONCE = 1024  # of a multiprocessor, where its blocks are so few that they could all have more
+_LEAST_PART_BYTES = 4 << 10  # of the grid, and of a few rows in registers; less is not worth another block
+_FEW_ROWS = 3  # of a multiprocessor, at most, which registers keep
+_ONE_BLOCK_BYTES = 8 << 10  # of a row that is not worth a second block
+_DIRECT_THREADS = 320  # of a block that keeps its part in registers, at most
+_DIRECT_BLOCKS = 4  # of a multiprocessor, which more than it needs to hold a row stay below
+_LIGHT_REGISTERS = 40  # of a thread, of which so many blocks run at once that none waits long
+_PART_OF_BLOCKS = 0.9  # that run at once, which clusters of more than two find room for
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
 _MOST_PART_BYTES = 192 << 10  # of all inputs, in a block; less where a block has less
 _BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
@@ -51,6 +59,11 @@ def packs_of_part(packs: int, parts: int) -> int:
     return -(-packs // parts // _LINE_PACKS) * _LINE_PACKS
 
 
+def _blocks_holding(row: int, part: int) -> int:
+    """The smallest power of two of parts that hold a row."""
+    return 1 << (-(-row // part) - 1).bit_length() if row > part else 1
+
+
 def cluster_shape(
     rows: int,
     row_bytes: int,
@@ -61,57 +74,80 @@ def cluster_shape(
 ) -> ClusterShape:
     """For rows of ``row_bytes`` in each of the inputs, where a block may ask for ``shared_bytes``."""
     kept = row_bytes * inputs
-    few_rows_part = min(_FEW_ROWS_PART_BYTES, shared_bytes)
-    if rows < multiprocessors:
-        blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most, few_rows_part)
-    else:
-        few = rows * -(-kept // few_rows_part) <= _FEW_ROWS * multiprocessors
-        part_bytes = few_rows_part if few else _PART_BYTES
-        if kept <= min(_ONE_PART_BYTES, shared_bytes):
-            part_bytes = kept
-        blocks = min(1 << (-(-kept // max(part_bytes, 1)) - 1).bit_length(), most)
+    blocks = min(_blocks_holding(kept, min(_PART_BYTES, shared_bytes)), most)
+    few = rows * blocks <= _FEW_BLOCKS * multiprocessors
+    if few:
+        part_bytes = min(_FEW_ROWS_PART_BYTES, shared_bytes)
+        blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most, part_bytes)
     packs = packs_of_part(row_bytes // _PACK_BYTES, blocks) * inputs
-    each, most_threads = _packs_and_threads(rows, packs, blocks, multiprocessors)
-    threads = -(-packs // (each * _WARP)) * _WARP
-    return ClusterShape(blocks, min(max(threads, 64 * min(blocks, 2)), most_threads), packs * _PACK_BYTES)
+    if blocks == 1:
+        threads = min(-(-packs // _BLOCK_PACKS), _BLOCK_THREADS)
+    else:
+        threads = -(-packs // (_FEW_ROWS_PACKS if few else _CLUSTER_PACKS))
+    if few and blocks <= 2:
+        beside = -(-rows * blocks // multiprocessors)  # blocks of a multiprocessor
+        threads = max(threads, min(_THREADS_AT_ONCE // beside, packs // 2) // _WARP * _WARP)
+    threads = -(-max(threads, 64 * min(blocks, 2)) // _WARP) * _WARP
+    return ClusterShape(blocks, min(threads, _MOST_THREADS), packs * _PACK_BYTES)
 
 
 def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, part_bytes: int) -> int:
-    """As take a row the shortest time, of up to two blocks a multiprocessor where these hold it."""
+    """The fewest of those that leave least to the multiprocessor that has most."""
     choices = [1 << power for power in range(most.bit_length())]
     holding = [blocks for blocks in choices if kept <= blocks * part_bytes] or [most]
-    allowed = [blocks for blocks in holding if blocks * rows <= 2 * multiprocessors] or holding[:1]
-    return min(allowed, key=lambda blocks: (blocks > 1) * _MEETING_US + kept / blocks / _BYTES_PER_US)
+    worth = [blocks for blocks in holding if kept >= blocks * _LEAST_SPREAD_BYTES] or holding[:1]
+    return min(worth, key=lambda blocks: -(-rows * blocks // multiprocessors) * -(-kept // blocks))
 
 
-def _packs_and_threads(rows: int, packs: int, blocks: int, multiprocessors: int) -> tuple[int, int]:
-    """Packs of a thread, and threads of a block at most: more where it has a multiprocessor to itself."""
-    if rows * blocks <= multiprocessors and blocks > 1:
-        return 2, _MOST_THREADS // 2
-    if blocks == 1 and (rows < _FEW_ROWS * multiprocessors or packs > _PART_BYTES // _PACK_BYTES):
-        return 8, _MOST_THREADS
-    return (9, _MOST_THREADS // 2) if blocks == 1 else (16, _MOST_THREADS)
+class DirectShape(NamedTuple):
+    """How clusters take rows that their threads keep in registers."""
+
+    blocks: int
+    threads: int  # of a block
+    packs: int  # of a thread
 
 
-def direct_shape(rows: int, row_bytes: int, multiprocessors: int, most: int) -> tuple[int, int] | None:
-    """Blocks of a cluster and their threads, which keep a pack or two of so few rows; None of others."""
-    if rows > multiprocessors:
+def direct_shape(
+    rows: int, row_bytes: int, multiprocessors: int, most: int, registers: tuple[int, int]
+) -> DirectShape | None:
+    """The most blocks that all run at once, of few rows; None of others.
+
+    ``registers`` are those of a thread that keeps up to 2 and 4 packs.
+    """
+    if rows > _FEW_ROWS * multiprocessors:
         return None
-    choices = [1 << power for power in range(most.bit_length())]
-    spread = [blocks for blocks in choices if blocks * rows <= 2 * multiprocessors]
-    worth = [blocks for blocks in spread if row_bytes >= blocks * _LEAST_PART_BYTES] or choices[:1]
-    packs = packs_of_part(row_bytes // _PACK_BYTES, worth[-1])
-    if packs > _DIRECT_PACKS * _MOST_THREADS:
-        return None
-    return worth[-1], max(min(-(-packs // _WARP) * _WARP, _MOST_THREADS), 2 * _WARP)
+    row_packs = row_bytes // _PACK_BYTES
+    least = _blocks_holding(row_packs, 4 * _DIRECT_THREADS)
+    blocks = most
+    while blocks >= least:
+        packs = packs_of_part(row_packs, blocks)
+        each = 2 if packs <= 2 * _DIRECT_THREADS else 4
+        threads = max(-(-packs // (each * 2 * _WARP)), 1) * 2 * _WARP
+        needed = registers[each // 4]
+        at_once = multiprocessors * (_REGISTERS // (threads * needed))
+        spread = blocks == least or (
+            row_bytes > max(_ONE_BLOCK_BYTES, blocks * _LEAST_PART_BYTES - 1)
+            and rows * blocks < _DIRECT_BLOCKS * multiprocessors
+        )
+        room = at_once * (_PART_OF_BLOCKS if blocks > 2 else 1)
+        if spread and (needed <= _LIGHT_REGISTERS or rows * blocks <= room):
+            return DirectShape(blocks, threads, each)
+        blocks //= 2
+    return None
 
 
 def launch_clusters(
-    program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor, inputs: int = 1
+    program: CudaProgram,
+    name: str,
+    x: torch.Tensor,
+    *others: torch.Tensor,
+    inputs: int = 1,
+    registers: tuple[int, int],
 ) -> None:
-    """Launch ``name`` over the rows of ``x``, (rows, cols), of which ``inputs`` tensors are kept on chip.
+    """Launch ``name``, or ``<name>_direct_2`` or ``_4``, over the rows of ``x``, (rows, cols).
 
-    The arguments are the tensors, then ``cols``.
+    ``inputs`` tensors are kept on chip; ``registers`` are those of a thread of the other two. The arguments
+    are the tensors, then ``cols``.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
@@ -122,12 +158,14 @@ def launch_clusters(
         return
     row_bytes = cols * x.element_size()
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
-    shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)
-    if direct := direct_shape(rows, row_bytes, program.multiprocessor_count, most):
-        blocks, threads = direct
+    if direct := direct_shape(rows, row_bytes, program.multiprocessor_count, most, registers):
+        blocks, threads, packs = direct
         grid = rows * blocks
-        program.launch(f"{name}_direct", grid, threads, x, *others, cols, cluster=blocks, overlaps=True)
+        program.launch(
+            f"{name}_direct_{packs}", grid, threads, x, *others, cols, cluster=blocks, overlaps=True
+        )
         return
+    shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)
     program.launch(
         name,
         rows * shape.blocks,

@@ -65,7 +65,7 @@ __device__ __forceinline__ void finish_part(
     constexpr int COUNT = Operation::WRITTEN;
     const int step = COUNT * blockDim.x;
     Bits packs[COUNT];
-    Extras<Operation, ALIGNED> extras;
+    Extras<Operation, ALIGNED, COUNT> extras;
     const auto load_packs = [&](int first) {
 #pragma unroll
         for (int p = 0; p < COUNT; ++p) {

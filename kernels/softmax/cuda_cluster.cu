@@ -16,8 +16,14 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) softmax_cluster(
     rows_by_clusters(Softmax{x, y}, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direct(
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direct_2(
     const SCALAR* x, SCALAR* y, long long cols
 ) {
-    rows_by_clusters_directly(Softmax{x, y}, cols);
+    rows_by_clusters_directly<2>(Softmax{x, y}, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direct_4(
+    const SCALAR* x, SCALAR* y, long long cols
+) {
+    rows_by_clusters_directly<4>(Softmax{x, y}, cols);
 }

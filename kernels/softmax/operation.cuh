@@ -5,7 +5,7 @@
 #include "softmax/statistics.cuh"
 
 struct Softmax {
-    static constexpr int INPUTS = 1, WRITTEN = 2;
+    static constexpr int INPUTS = 1, WRITTEN = 2, WRITTEN_FROM_SHARED = 2;
     static constexpr bool IN_TWO_PASSES = false;
     static constexpr unsigned OUTSIDE = NEGATIVE_INFINITIES;
     using Statistic = Statistics;

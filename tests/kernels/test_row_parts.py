@@ -65,7 +65,7 @@ def test_the_parts_of_the_grid_are_worth_a_block(rows: int, row_bytes: int) -> N
 
 def test_few_rows_are_spread_over_the_device() -> None:
     program = Program()
-    row_parts.launch_clusters(program, "softmax_cluster", on_no_device(8, 2**17))
+    row_parts.launch_clusters(program, "softmax_cluster", on_no_device(8, 2**17), registers=(32, 40))
     ((_, grid, _, options),) = program.launched
     assert options["cluster"] == 16
     assert grid == 128
@@ -73,13 +73,15 @@ def test_few_rows_are_spread_over_the_device() -> None:
 
 def test_a_row_that_no_cluster_holds_is_refused() -> None:
     with pytest.raises(Refusal, match="keeps a row in the shared memory of a cluster; 1572865 columns"):
-        row_parts.launch_clusters(Program(), "softmax_cluster", on_no_device(1, 3 * 2**19 + 1))
+        row_parts.launch_clusters(
+            Program(), "softmax_cluster", on_no_device(1, 3 * 2**19 + 1), registers=(32, 40)
+        )
 
 
 def test_without_elements_nothing_is_launched() -> None:
     program = Program()
     for x in (on_no_device(0, 8), on_no_device(8, 0)):
-        row_parts.launch_clusters(program, "softmax_cluster", x)
+        row_parts.launch_clusters(program, "softmax_cluster", x, registers=(32, 40))
         row_parts.launch_split(program, "softmax", x, words=2)
     assert program.launched == []
 
@@ -95,11 +97,39 @@ def test_a_row_of_the_whole_grid_takes_two_kernels_that_overlap() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "cols", "blocks"),
-    [(8, 2**17, 16), (66, 30080, 4), (100, 20001, 1), (132, 2**16, 1), (1000, 2**16, 2), (4096, 2**18, 8)],
+    [(8, 2**17, 16), (66, 30080, 2), (200, 20001, 1), (132, 20001, 1), (1000, 2**16, 4), (512, 2**18, 16)],
 )
 def test_a_cluster_has_as_many_blocks_as_were_fastest(rows: int, cols: int, blocks: int) -> None:
-    """On an H100, in bfloat16, of those that were tried."""
+    """On an H200, in bfloat16, of those that were tried."""
     assert row_parts.cluster_shape(rows, cols * 2, 1, MULTIPROCESSORS).blocks == blocks
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "registers", "shape"),
+    [
+        (132, 4096, (76, 124), (1, 256, 2)),
+        (40, 9356, (76, 124), (4, 192, 2)),
+        (200, 20001, (32, 40), (2, 320, 4)),
+        (300, 2**16, (32, 40), (8, 256, 4)),
+        (200, 20001, (76, 124), None),  # whose blocks would wait for others to end
+        (1000, 4096, (32, 40), None),
+        (1, 2**20, (32, 40), None),
+    ],
+)
+def test_few_rows_are_kept_in_registers(
+    rows: int, cols: int, registers: tuple[int, int], shape: tuple[int, int, int] | None
+) -> None:
+    """As was fastest on an H200, in bfloat16."""
+    assert row_parts.direct_shape(rows, cols * 2, MULTIPROCESSORS, 16, registers) == shape
+
+
+@pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
+def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int) -> None:
+    for registers in ((32, 40), (76, 124)):
+        if found := row_parts.direct_shape(rows, row_bytes, MULTIPROCESSORS, 16, registers):
+            assert found.blocks * found.threads * found.packs >= row_bytes // 16
+            assert found.packs in (2, 4)
+            assert 64 <= found.threads <= 320
 
 
 @pytest.mark.parametrize(
