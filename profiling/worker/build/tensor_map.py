@@ -17,6 +17,7 @@ _TYPE_NAMES = {
     torch.bfloat16: "BFLOAT16",
     torch.uint8: "UINT8",
 }
+_LINE = 128  # bytes of a line of L2
 
 
 def tensor_map(tensor: torch.Tensor, box: tuple[int, ...]) -> ctypes.Array[Any]:
@@ -44,6 +45,8 @@ def _encoded(
     sizes = shape[::-1]
     strides = [dtype.itemsize * elements for elements in itertools.accumulate(sizes[:-1], operator.mul)]
     row_bytes = box[-1] * dtype.itemsize
+    # A row that begins amid a line of L2 lies in one more of them, and would bring its neighbours too.
+    promotion = "L2_128B" if any(stride % _LINE for stride in strides) else "L2_256B"
     returned = cuda.cuTensorMapEncodeTiled(
         getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
         len(shape),
@@ -56,7 +59,7 @@ def _encoded(
         cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
         if row_bytes == 128
         else cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
-        cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        getattr(cuda.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_{promotion}"),
         cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
     encoded = checked(returned, f"A tensor map of {' x '.join(map(str, shape))} cannot be made")
