@@ -86,6 +86,7 @@ class CudaProgram:
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         self._clusters: dict[str, int] = {}  # blocks of a cluster that a kernel was last launched with
+        self._at_once: dict[str, int] = {}  # clusters of a kernel
         core.Device(device.index or 0).set_current()
 
     @property
@@ -139,15 +140,32 @@ class CudaProgram:
         if error != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"{name} could not be launched: {error.name}.")
 
+    def clusters_at_once(self, name: str, block: Extent, cluster: int, shared_bytes: int = 0) -> int:
+        """Clusters of a kernel that the GPU has room for: it depends on where its multiprocessors lie."""
+        if name not in self._at_once:
+            _, function = self._loaded(name)
+            if shared_bytes > _SHARED_UNASKED:
+                _raise_shared_memory(function, shared_bytes)
+            config = _configuration(
+                (cluster, 1, 1), _three(block), shared_bytes, 0, overlaps=False, cluster=cluster
+            )
+            error, count = driver.cuOccupancyMaxActiveClusters(function, config)
+            self._at_once[name] = int(count) if error == driver.CUresult.CUDA_SUCCESS else 0
+        return self._at_once[name]
+
     def _function(self, name: str) -> Any:
-        """The driver's handle of a kernel."""
+        """The driver's handle of a kernel that is launched."""
+        self.launched[name], function = self._loaded(name)
+        self._functions[name] = function
+        return function
+
+    def _loaded(self, name: str) -> tuple[Any, Any]:
+        """A kernel, and the driver's handle of it."""
         kernel = self._module.get_kernel(name)
         error, function = driver.cuKernelGetFunction(int(kernel.handle))
         if error != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"{name} could not be loaded: {error.name}.")
-        self._functions[name] = function
-        self.launched[name] = kernel
-        return function
+        return kernel, function
 
     def info(self, compile_s: float) -> BuildInfo:
         """Facts of the kernels launched so far, of the heaviest where there are several."""
