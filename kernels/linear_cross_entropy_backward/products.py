@@ -4,9 +4,9 @@ import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_matmul import Tile
+from roofscope.kernels.shared.wgmma_plans import EQUAL, Plan, Tile
 
-TILE = Tile(128, 256, stages=4, step_ns=660, cluster=2, parts=0)  # as in products.cuh
+TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in products.cuh
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
 STEP, BAND = 64, 64  # elements along what is summed in a stage; columns of a box that wgmma transposes
@@ -60,11 +60,8 @@ def _launch(
     keeps: bool,
     scales: torch.Tensor | None = None,
 ) -> None:
-    m, n, k = sizes
-    plans = TILE.plans(m, n, -(-k // STEP), program.multiprocessor_count)
-    is_less_than_a_round = TILE.count(m, n) * TILE.cluster < program.multiprocessor_count
-    may_share = is_less_than_a_round or 2 * k * (m + n) <= SHARED_BYTES
-    plan = min(plans, key=lambda plan: plan.time_ns) if may_share else plans[0]
+    plan = plan_of(*sizes, program.multiprocessor_count)
+    m, n = sizes[:2]
     # Parts of tiles that meet in memory, and of each a flag that it is there.
     parts, flags = sums, sums
     if plan.alone < TILE.count(m, n):
@@ -76,3 +73,17 @@ def _launch(
         *(parts, flags, new_ticket(), plan.alone),
         shared_bytes=TILE.shared_bytes,
     )
+
+
+def plan_of(m: int, n: int, k: int, multiprocessors: int) -> Plan:
+    """All tiles one by one, or the last round shared where that is faster."""
+    steps, count = -(-k // STEP), TILE.count(m, n)
+    alone, *others = TILE.plans(m, n, steps, multiprocessors)
+    may_share = count * TILE.cluster < multiprocessors or 2 * k * (m + n) <= SHARED_BYTES
+    if not others or not may_share:
+        return alone
+    shared = others[0]
+    units, rest = shared.blocks // TILE.cluster, count - shared.alone
+    exchange_ns = 8000 + 1500 * -(-units // rest)  # one block adds a tile's parts one by one
+    shared_ns = -(-rest * steps // units) * TILE.step_ns + exchange_ns
+    return shared if shared_ns < steps * TILE.step_ns else alone

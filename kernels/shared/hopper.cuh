@@ -170,10 +170,16 @@ __device__ __forceinline__ void copy_box_to(
 }
 
 // Copies the box from shared memory to column x and row y, but for what lies outside the tensor.
-__device__ __forceinline__ void store_box(const CUtensorMap& map, int x, int y, const void* from) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n"
-                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(x), "r"(y), "r"(shared_address(from))
+__device__ __forceinline__ void start_store(const CUtensorMap& map, int x, int y, const void* from) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&map), "r"(x), "r"(y), "r"(shared_address(from))
                  : "memory");
+}
+// Boxes that this thread has started to store so far count as one.
+__device__ __forceinline__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void store_box(const CUtensorMap& map, int x, int y, const void* from) {
+    start_store(map, x, y, from);
+    commit_stores();
 }
 
 // Waits until all but the newest PENDING boxes that this thread stores have been read from shared memory.

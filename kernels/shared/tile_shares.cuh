@@ -3,8 +3,9 @@
 // A grid of 132 blocks needs two rounds for 140 tiles, and is idle for most of the second. So each of the last tiles may
 // be computed by both blocks of a cluster, each over a half of k: warpgroup 0 of block 1 sends its sums to that of
 // block 0, which stores these rows; warpgroup 1 of block 0 to that of block 1. They meet in the cluster's shared memory.
-// Not by four blocks: on an H100 of 132 multiprocessors not all would be in clusters of four. More than half a round of
-// tiles are shared by all clusters, a run of steps each, and the parts of a tile meet in memory.
+// Four or eight blocks share tiles of which there are that few: no more than 120 of an H200's 132 multiprocessors are in
+// clusters of so many. More than half a round of tiles are shared by all clusters, a run of steps each, and the parts of a
+// tile meet in memory.
 #pragma once
 
 #include "shared/hopper.cuh"
@@ -30,10 +31,36 @@ __device__ __forceinline__ void add_sums(float (&sum)[COUNT], const unsigned cha
     }
 }
 
+// A warpgroup's sums in PARTS slices, each to the same warpgroup of one block, which adds up what it gets to its own slice.
+template <int PARTS, int COUNT>
+__device__ __forceinline__ void exchange_sums(
+    const float (&sum)[COUNT], float (&own)[COUNT / PARTS], int part, const unsigned char* received,
+    Barrier* all_received
+) {
+    constexpr int SLICE = COUNT / PARTS, BYTES = SLICE * WARPGROUP * 4;
+    static_assert(SLICE % 4 == 0);
+#pragma unroll
+    for (int to = 0; to < PARTS; ++to) {
+        float slice[SLICE];
+#pragma unroll
+        for (int i = 0; i < SLICE; ++i) slice[i] = sum[to * SLICE + i];
+        if (to != part) {
+            send_sums(slice, to, received + part * BYTES, all_received);
+            continue;
+        }
+#pragma unroll
+        for (int i = 0; i < SLICE; ++i) own[i] = slice[i];
+    }
+    wait_for(all_received, 0);
+    for (int from = 0; from < PARTS; ++from) {
+        if (from != part) add_sums(own, received + from * BYTES);
+    }
+}
+
 // The steps of a block, run by run: those of the first `alone` tiles, which clusters compute one by one, and then those of
 // tiles that are shared, if there are any.
 //
-// PARTS = 2: the two blocks of a cluster share one tile, a half each, so that there must be no more than clusters. PARTS =
+// PARTS > 1: the blocks of a cluster share one tile, a part each, so that there must be no more than clusters. PARTS =
 // EQUAL: each cluster takes an equal share of the steps of all of them, wherever in a tile it begins and ends: stream-K
 // (Osama et al. 2023). 32 bits count these steps. Shares go from the last cluster to the first, because a cluster waits for
 // parts of those behind its own, which have started before.
@@ -76,12 +103,13 @@ public:
         tile = blockIdx.x / CLUSTER + turn++ * units();
         first = 0, last = steps;
         if (tile < alone) return true;
-        if constexpr (PARTS == 2) {
+        if constexpr (PARTS > 1) {
             if (shared) return false;
             shared = true;
             tile = alone + blockIdx.x / PARTS;
-            const int half = (steps + 1) / 2;
-            first = part * half, last = part ? steps : half;
+            // Each part has steps / PARTS, and the first ones of the rest one more.
+            const int each = steps / PARTS, rest = steps % PARTS;
+            first = part * each + min(part, rest), last = first + each + (part < rest);
             return tile < tiles;
         } else if constexpr (PARTS == EQUAL) {
             const unsigned left = begin_of(place() + 1) - position;

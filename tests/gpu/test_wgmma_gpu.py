@@ -2,6 +2,7 @@
 
 import functools
 import math
+import random
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ pytest.importorskip(
 
 from roofscope.kernels.shared import mma_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
 from roofscope.kernels.shared.heads import MORE_DIMS
+from roofscope.kernels.shared.wgmma_plans import SHORT_TILES, TILES
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -37,6 +39,8 @@ SIZES = [
     {"m": 129, "n": 257, "k": 65},
     {"m": 256, "n": 256, "k": 2048},
     {"m": 4096, "n": 2320, "k": 64},
+    {"m": 191, "n": 385, "k": 129},  # rows that begin amid words
+    {"m": 7, "n": 66, "k": 1000},
 ]
 NAMES = ["matmul", "matmul_tf32", "matmul_fp8", "matmul_relu", "matmul_bias_gelu"]
 CASES = [
@@ -74,21 +78,44 @@ def built(name: str, dtype: Dtype) -> tuple[Kernel, Any, Any]:
     return kernel, load_module(source.with_suffix(".py")), program
 
 
-@pytest.mark.parametrize("tile", wgmma_matmul.TILES)
+@pytest.mark.parametrize("tile", TILES | SHORT_TILES)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the tiles of the last round shared and not."""
     kernel, module, program = built(name, dtype)
-    monkeypatch.setattr(wgmma_matmul, "choose", lambda *_: tile)
-    best = wgmma_matmul.Tile.plans
+    step = 32 if name == "matmul_tf32" else 128 if name == "matmul_fp8" else 64
+    if tile in SHORT_TILES and dtype == Dtype.FLOAT32:
+        pytest.skip("C has 16 bits where tiles lie across")
     for sizes in SIZES:
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
-        for index in range(2):  # which plan counts as the best, in whole steps of any type
-            monkeypatch.setattr(
-                wgmma_matmul.Tile, "plan", lambda *size, index=index: best(*size)[-1 if index else 0]
-            )
+        m, n, steps = sizes["m"], sizes["n"], -(-sizes["k"] // step)
+        for plan in (TILES | SHORT_TILES)[tile].plans(m, n, steps, program.multiprocessor_count):
+            monkeypatch.setattr(wgmma_matmul, "best", lambda *_, plan=plan, **__: (tile, plan))
             error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
-            assert error <= kernel.spec.tolerance.of(dtype), f"{sizes}, plan {index}"
+            assert error <= kernel.spec.tolerance.of(dtype), f"{sizes}, {plan}"
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_the_chosen_tile_is_right_at_any_size(name: str, dtype: Dtype) -> None:
+    """Half of them with rows of whole 16 bytes; beyond the tiles above only the choice is new."""
+    kernel, module, program = built(name, dtype)
+    draw = random.Random(f"{name} {dtype}")
+    for _ in range(60):
+        m, n, k = (int(2 ** draw.uniform(5, 11)) for _ in range(3))
+        if draw.random() < 0.5:
+            m, n, k = (size // 16 * 16 for size in (m, n, k))
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, dtype, device="cuda")
+        error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {k}"
+
+
+def test_clusters_of_four_and_eight_find_room() -> None:
+    """One block a multiprocessor, and not on all of them."""
+    _, _, program = built("matmul", Dtype.BFLOAT16)
+    for name in ("across_160x128_2x2", "across_96x128_4x2"):
+        tile = SHORT_TILES[name]
+        blocks = program.clusters_at_once(name, tile.threads, tile.cluster, tile.shared_bytes) * tile.cluster
+        assert program.multiprocessor_count // 2 < blocks <= program.multiprocessor_count
 
 
 def test_a_graph_shares_tiles_again() -> None:
@@ -96,8 +123,8 @@ def test_a_graph_shares_tiles_again() -> None:
     kernel, _, program = built("matmul", Dtype.BFLOAT16)
     inputs = random_inputs(kernel, {"m": 2560, "n": 2560, "k": 512}, Dtype.BFLOAT16, device="cuda")
     name, expected = "tile_128x256_pair", reference(kernel, inputs)
-    plan = wgmma_matmul.TILES[name].plans(2560, 2560, 8, program.multiprocessor_count)[-1]
-    assert plan.alone < wgmma_matmul.TILES[name].count(2560, 2560)
+    plan = TILES[name].plans(2560, 2560, 8, program.multiprocessor_count)[-1]
+    assert plan.alone < TILES[name].count(2560, 2560)
 
     def launch() -> torch.Tensor:
         return wgmma_matmul.launch(program, name, *inputs, torch.bfloat16, plan=plan)

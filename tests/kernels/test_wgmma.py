@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +21,8 @@ from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
 from roofscope.kernels.shared.wgmma_attention_backward import group_of, heads_within, shared_bytes
-from roofscope.kernels.shared.wgmma_matmul import TILES, choose
+from roofscope.kernels.shared.wgmma_plans import EQUAL, SHORT_TILES, TILES, Tile, best, most_blocks
+from roofscope.kernels.shared.whole_rows import both_in_whole_units
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
 from roofscope.profiling.worker.failures import Refusal
@@ -41,20 +43,21 @@ PRODUCTS = [
     ("size", "expected", "shares"),
     [
         (8192, "tile_128x256_pair", True),  # 1024 tiles of two blocks: 34 beyond 15 rounds of 66
-        (5120, "tile_128x224_pair", False),  # 460 of these fill seven rounds
-        (4096, "tile_128x256_pair", False),
-        (3840, "tile_128x256", True),  # 450 tiles: 54 beyond three rounds of 132
-        (3072, "tile_128x192", False),
-        (2048, "tile_128x256_pair", False),
+        (2560, "across_208x128_pair", False),  # 130 of two blocks: two rounds but for two
+        (2304, "tile_128x128", True),
+        (2056, "across_176x192_above", False),  # one round of 132
+        (1536, "across_144x128_pair", False),  # the same
+        (1280, "across_112x128_2x2", False),
         (1024, "tile_64x128", False),
-        (512, "tile_64x64", False),
+        (768, "across_80x64", False),
     ],
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str, shares: bool) -> None:
-    sizes = (size, size, size // 64, MULTIPROCESSORS)
-    assert choose(*sizes) == expected
-    tile = TILES[expected]
-    assert (tile.plan(*sizes).alone < tile.count(size, size)) == shares
+    is_aligned = size % 64 == 0
+    sizes = (size, size, -(-size // 64), MULTIPROCESSORS)
+    name, plan = best(*sizes, (is_aligned, is_aligned), short=True)
+    assert name == expected
+    assert (plan.alone < (TILES | SHORT_TILES)[name].count(size, size)) == shares
 
 
 @pytest.mark.parametrize(
@@ -91,30 +94,99 @@ def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:
     assert tile.plan(128, 256, 1, MULTIPROCESSORS) == tile.plans(128, 256, 1, MULTIPROCESSORS)[0]
 
 
-def test_rows_that_begin_within_lines_take_tiles_that_need_fewer_bytes() -> None:
-    """128 x 128 alone would fill eight rounds of 4096 x 4104; its steps are twice as long there."""
-    sizes = (4096, 4104, 64, MULTIPROCESSORS)
-    assert choose(*sizes) == "tile_128x128"
-    assert choose(*sizes, (True, False)).endswith("_pair")
-    assert choose(*sizes, (False, False)).endswith("_pair")
-    tile = TILES["tile_128x128"]
-    assert tile.step_of((True, True)) == tile.step_ns
-    assert tile.step_of((False, False)) > tile.step_of((True, False)) > tile.step_ns
+def test_rows_that_begin_within_lines_take_clusters_that_copy_less() -> None:
+    """Their steps wait for twice as many lines of L2, of which the blocks of a pair copy a part each."""
+    alone, pair = TILES["tile_64x128"], SHORT_TILES["tile_64x128_above"]
+    steps_ns = [alone.step_of(aligned) for aligned in ((True, True), (True, False), (False, False))]
+    assert steps_ns == sorted(steps_ns)
+    assert alone.step_of((True, True)) < pair.step_of((True, True))
+    assert alone.step_of((False, False)) > pair.step_of((False, False))
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "expected"),
+    [
+        (1032, 1032, 4104, "across_96x128_4x2"),
+        (888, 2504, 1256, "across_160x128_2x2"),
+        (8192, 72, 1024, "tile_64x128_above"),
+        (4096, 4104, 4088, "tile_128x192_4x2"),
+    ],
+)
+def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, expected: str) -> None:
+    sizes = (m, n, -(-k // 64), MULTIPROCESSORS, (k % 64 == 0, n % 64 == 0))
+    assert best(*sizes, short=True)[0] == best(*sizes, (120, 120), short=True)[0] == expected
+    name, _ = best(*sizes, (0, 0), short=True)
+    assert (TILES | SHORT_TILES)[name].cluster <= 2
+
+
+def test_grids_have_as_many_clusters_as_find_room() -> None:
+    tile = SHORT_TILES["across_96x128_4x2"]
+    blocks = [tile.plan(8192, 8192, 128, MULTIPROCESSORS).blocks]
+    for clustered in ((128, 112), (132, 7)):
+        blocks += [p.blocks for p in tile.plans(8192, 8192, 128, MULTIPROCESSORS, clustered=clustered)]
+    assert blocks == [120, 112]  # and none
+    assert most_blocks(2, MULTIPROCESSORS, (64, 64)) == MULTIPROCESSORS
 
 
 def test_clusters_share_what_is_left_of_whole_rounds() -> None:
     """Tiles of two blocks, 66 a round; none is shared where none is left, or for steps beyond 32 bits."""
     tile = TILES["tile_128x256_pair"]
-    alone, shared = tile.plans(8192, 8192, 128, MULTIPROCESSORS)
-    assert (alone.blocks, alone.alone) == (MULTIPROCESSORS, 1024)
-    assert (shared.blocks, shared.alone) == (MULTIPROCESSORS, 15 * 66)
+    plans = tile.plans(8192, 8192, 128, MULTIPROCESSORS)
+    assert {plan.blocks for plan in plans} == {MULTIPROCESSORS}
+    # None, the 34 beyond 15 rounds, and a whole round more.
+    assert [plan.alone for plan in plans] == [1024, 15 * 66, 14 * 66]
+    assert [plan.alone for plan in tile.plans(256 * 65, 256, 128, MULTIPROCESSORS)] == [65, 0]
     assert len(tile.plans(256 * 66, 256, 128, MULTIPROCESSORS)) == 1
     assert len(tile.plans(256 * 65, 256, 2**26, MULTIPROCESSORS)) == 1
+    assert len(tile.plans(256 * 65, 256, 0, MULTIPROCESSORS)) == 1  # nobody would store
 
 
-@pytest.mark.parametrize("name", TILES)
-def test_every_tile_fits_hopper(name: str) -> None:
-    assert TILES[name].shared_bytes <= HOPPER_BYTES
+@pytest.mark.parametrize("multiprocessors", [132, 114, 78])
+def test_grids_are_of_whole_clusters_on_any_hopper(multiprocessors: int) -> None:
+    for tile in (TILES | SHORT_TILES).values():
+        for m, n, steps in ((1, 1, 1), (70, 9000, 3), (1000, 1048, 9), (8192, 8192, 128)):
+            for plan in tile.plans(m, n, steps, multiprocessors):
+                assert 0 < plan.blocks <= multiprocessors
+                assert plan.blocks % (tile.cluster * max(tile.parts, 1)) == 0
+                assert 0 <= plan.alone <= tile.count(m, n)
+
+
+class Recorder:
+    """Stands for a CudaProgram; keeps the numbers of what is launched."""
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[str, int, list[int]]] = []
+
+    def launch(self, name: str, grid: int, _: int, *arguments: torch.Tensor | int, overlaps: bool) -> None:
+        assert overlaps
+        self.launches.append((name, grid, [value for value in arguments if isinstance(value, int)]))
+
+
+def test_rows_that_tma_cannot_copy_are_made_whole_by_one_kernel() -> None:
+    """Long ones begin on lines of L2; a matrix whose rows are whole stays where it is."""
+    recorder: Any = Recorder()
+    a, b = torch.empty(70, 513, dtype=torch.bfloat16), torch.empty(513, 31, dtype=torch.bfloat16)
+    whole = both_in_whole_units(recorder, a, b)
+    assert [tuple(matrix.shape) for matrix in whole] == [(70, 576), (513, 32)]
+    units = [70 * 72, 513 * 4]
+    assert recorder.launches == [("whole_rows", -(-sum(units) // 512), [70, 72, 1026, 513, 4, 62])]
+    a, b = torch.empty(70, 512, dtype=torch.bfloat16), torch.empty(512, 31, dtype=torch.bfloat16)
+    assert both_in_whole_units(recorder, a, b)[0] is a
+    assert recorder.launches[1][2] == [0, 64, 1024, 512, 4, 62]
+    assert both_in_whole_units(recorder, a, a) == (a, a)
+    empty = both_in_whole_units(recorder, a[:, :0], a)[0]
+    assert tuple(empty.shape) == (70, 8)
+    assert len(recorder.launches) == 2
+
+
+@pytest.mark.parametrize("tile", (TILES | SHORT_TILES).values(), ids=list(TILES | SHORT_TILES))
+def test_every_tile_fits_hopper(tile: Tile) -> None:
+    """In shared memory and in registers; each block that shares it stores whole boxes of C."""
+    assert tile.shared_bytes <= HOPPER_BYTES
+    sums = (tile.rows if tile.across else tile.columns) // 2
+    assert sums + 40 <= {1: 255, 2: 232, 3: 160}[tile.warpgroups]
+    if tile.across:
+        assert tile.rows // max(tile.parts, 1) % tile.c_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -152,7 +224,9 @@ def test_copies_and_products_run_by_themselves(
     code = machine_code(f"{kernel}/cuda_wgmma.cu", dtype, tmp_path)
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
-    assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= 2  # of a part that is left in memory, by pairs
+    sharing = [tile for tile in (TILES | SHORT_TILES).values() if tile.parts == EQUAL]
+    # Of a part that is left in memory.
+    assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= len(sharing)
 
 
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])

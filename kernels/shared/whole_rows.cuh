@@ -1,0 +1,78 @@
+// Copies of two matrices whose rows are of whole 16 bytes, as TMA wants them, in one kernel.
+//
+// Mapping: a thread makes twice 16 bytes. They lie in two words of 16 bytes of the matrix, which begin where words do; the
+//   second is the first of the next thread, and so found in L1. What fills up a row is 0.
+// Idea: torch's padding is two kernels a matrix, one for the zeros and one for the elements.
+#pragma once
+
+#include "shared/overlap.cuh"
+
+constexpr int UNITS = 2;  // of a thread, under way at once
+
+// Rows of `bytes` bytes, one behind the other, and where they go, in `units` times 16 bytes each.
+struct Rows {
+    const unsigned char* from;
+    uint4* to;
+    unsigned count, units;
+    unsigned long long bytes;
+};
+
+// Of a kernel's parameters.
+__device__ __forceinline__ Rows
+rows_of(const unsigned char* from, uint4* to, long long count, long long units, long long bytes) {
+    return {from, to, static_cast<unsigned>(count), static_cast<unsigned>(units),
+            static_cast<unsigned long long>(bytes)};
+}
+
+// The word at an address that is a multiple of 16, of which only what lies from `begin` to `end` is there.
+__device__ __forceinline__ uint4
+word_near(const unsigned char* at, const unsigned char* begin, const unsigned char* end) {
+    if (at >= begin && at + 16 <= end) return __ldg(reinterpret_cast<const uint4*>(at));
+    unsigned word[4] = {};
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+        if (at + i >= begin && at + i < end) word[i / 4] |= static_cast<unsigned>(at[i]) << i % 4 * 8;
+    }
+    return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+__device__ __forceinline__ uint4 unit_of(const Rows& rows, unsigned index) {
+    const unsigned row = index / rows.units, unit = index % rows.units;
+    const unsigned char* const end = rows.from + rows.count * rows.bytes;
+    const unsigned char* const from = rows.from + row * rows.bytes + unit * 16ull;
+    const unsigned past = reinterpret_cast<unsigned long long>(from) % 16;
+    const uint4 low = word_near(from - past, rows.from, end);
+    const uint4 high = past ? word_near(from - past + 16, rows.from, end) : low;
+    unsigned word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < 6; ++i) word[i] = past & 8 ? word[i + 2] : word[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) word[i] = past & 4 ? word[i + 1] : word[i];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) word[i] = __funnelshift_r(word[i], word[i + 1], past % 4 * 8);
+    const long long left = static_cast<long long>(rows.bytes - unit * 16ull);  // none where rows have units more
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        if (left < i * 4 + 4) word[i] &= left <= i * 4 ? 0 : (1u << (left - i * 4) * 8) - 1;
+    }
+    return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+__device__ __forceinline__ void make_whole_rows(const Rows& a, const Rows& b) {
+    const unsigned first = blockIdx.x * blockDim.x * UNITS + threadIdx.x, of_a = a.count * a.units;
+    wait_for_previous();
+    let_next_start();
+    uint4 unit[UNITS];
+#pragma unroll
+    for (int i = 0; i < UNITS; ++i) {
+        const unsigned index = first + i * blockDim.x;
+        if (index < of_a) unit[i] = unit_of(a, index);
+        else if (index - of_a < b.count * b.units) unit[i] = unit_of(b, index - of_a);
+    }
+#pragma unroll
+    for (int i = 0; i < UNITS; ++i) {
+        const unsigned index = first + i * blockDim.x;
+        if (index < of_a) a.to[index] = unit[i];
+        else if (index - of_a < b.count * b.units) b.to[index - of_a] = unit[i];
+    }
+}

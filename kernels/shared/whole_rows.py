@@ -1,0 +1,56 @@
+"""Launches what ``whole_rows.cuh`` is for: two matrices with rows of whole 16 bytes, by one kernel."""
+
+import torch
+
+from roofscope import CudaProgram
+from roofscope.kernels.shared.padding import in_whole_units
+
+_UNIT = 16
+_LINE = 128  # bytes of a line of L2
+_LONG = 1024  # bytes of a row that is worth to begin on a line
+_THREADS = 256
+_UNITS = 2  # of a thread, as in whole_rows.cuh
+_MOST_UNITS = 2**31  # which 32 bits count
+
+
+def both_in_whole_units(
+    program: CudaProgram, a: torch.Tensor, b: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both as the tensor memory accelerator wants them, themselves where they are; never an empty one."""
+    lacking = [matrix for matrix in (a, b) if not _is_whole(matrix)]
+    if not lacking:
+        return a, b
+    if not all(matrix.numel() for matrix in lacking) or sum(map(_units, lacking)) >= _MOST_UNITS:
+        return in_whole_units(a), in_whole_units(b)
+    given: list[torch.Tensor | int] = []
+    whole: list[torch.Tensor] = []
+    for matrix in (a, b):
+        rows, row_bytes = matrix.shape[0], matrix.shape[1] * matrix.element_size()
+        units = pitch(row_bytes) // _UNIT
+        if _is_whole(matrix):
+            copy, rows = matrix, 0
+        else:
+            columns = units * _UNIT // matrix.element_size()
+            copy = torch.empty((rows, columns), dtype=matrix.dtype, device=matrix.device)
+        whole.append(copy)
+        given += [matrix, copy, rows, units, row_bytes]
+    blocks = -(-sum(map(_units, lacking)) // (_THREADS * _UNITS))
+    program.launch("whole_rows", blocks, _THREADS, *given, overlaps=True)
+    return whole[0], whole[1]
+
+
+def pitch(row_bytes: int) -> int:
+    """Bytes from one row to the next, once it is of whole 16 bytes."""
+    if row_bytes % _UNIT == 0:
+        return row_bytes
+    unit = _LINE if row_bytes > _LONG else _UNIT
+    return row_bytes + -row_bytes % unit
+
+
+def _is_whole(matrix: torch.Tensor) -> bool:
+    row_bytes = matrix.shape[1] * matrix.element_size()
+    return matrix.numel() > 0 and row_bytes % _UNIT == 0 and matrix.data_ptr() % _UNIT == 0
+
+
+def _units(matrix: torch.Tensor) -> int:
+    return matrix.shape[0] * pitch(matrix.shape[1] * matrix.element_size()) // _UNIT
