@@ -97,6 +97,19 @@ __device__ __forceinline__ unsigned address_in(unsigned block, const void* here)
     return there;
 }
 
+// Writes a struct of words to the same shared variable of block number `rank` of the cluster; others read it after the
+// cluster has met.
+template <typename Words>
+__device__ __forceinline__ void store_at_rank(Words* variable, int rank, const Words& value) {
+    const unsigned theirs = address_in(rank, variable);
+#pragma unroll
+    for (int i = 0; i < sizeof(Words) / 4; ++i) {
+        asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(theirs + 4 * i),
+                     "r"(reinterpret_cast<const unsigned*>(&value)[i])
+                     : "memory");
+    }
+}
+
 // Sends 4, 8 or 16 bytes to another block, where they count on a barrier: no fence is needed.
 __device__ __forceinline__ void send_to(unsigned to, unsigned one, unsigned barrier) {
     asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to), "r"(one),

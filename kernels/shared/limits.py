@@ -12,6 +12,7 @@ MOST_BLOCKS = 2**31 - 1  # of a grid along x
 MOST_BLOCKS_ALONG_Y = 65535
 MOST_COLUMNS = 2**31 - 2**20  # with room for a tile that begins at the last one
 MOST_IN_TILE = 2**20  # elements of a tensor in Triton
+MOST_SUMMED_IN_TILE = 2**15  # where sums stay in registers beside it: more takes ptxas minutes, and spills
 _HOPPER_SHARED_BYTES = 227 * 1024
 
 
@@ -31,10 +32,10 @@ def require_32_bit_sizes(key: str, rows: int, cols: int) -> None:
         )
 
 
-def require_row_in_tile(key: str, cols: int) -> None:
-    """Raises Refusal under the name ``key`` where a row is longer than one tile of Triton can be."""
-    if cols > MOST_IN_TILE:
-        raise Refusal(f"{key} holds a row in one tile, of {MOST_IN_TILE} columns at most, not {cols}.")
+def require_row_in_tile(key: str, cols: int, most: int = MOST_IN_TILE) -> None:
+    """Raises Refusal under the name ``key`` where a row is longer than a tile of ``most`` elements."""
+    if cols > most:
+        raise Refusal(f"{key} holds a row in one tile, of {most} columns at most, not {cols}.")
 
 
 def require_32_bit_product(key: str, m: int, n: int, k: int) -> None:

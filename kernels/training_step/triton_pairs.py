@@ -17,12 +17,13 @@ from roofscope.kernels.gelu_backward.triton_sigmoid import run as _gelu_backward
 from roofscope.kernels.layer_norm.autograd import differentiable as _layer_norm
 from roofscope.kernels.layer_norm.triton_registers import run as _layer_norm_forward
 from roofscope.kernels.layer_norm_backward.triton_persistent import run as _layer_norm_backward
+from roofscope.kernels.shared.limits import MOST_SUMMED_IN_TILE, require_row_in_tile
 from roofscope.kernels.weighted_sum.autograd import differentiable as _weighted_sum
 from roofscope.kernels.weighted_sum.triton_row_tiles import run as _weighted_sum_forward
 from roofscope.kernels.weighted_sum_backward.triton_phases import run as _weighted_sum_backward
 
 Tensor = torch.Tensor
-DOMAIN = "cols <= 2**20"  # layer_norm/triton_registers
+DOMAIN = "cols <= 2**15"  # layer_norm_backward/triton_persistent
 
 layer_norm = _layer_norm(_layer_norm_forward, _layer_norm_backward)
 gelu = _gelu(_gelu_forward, _gelu_backward)
@@ -31,6 +32,7 @@ weighted_sum = _weighted_sum(_weighted_sum_forward, _weighted_sum_backward)
 
 def run(x: Tensor, w: Tensor, b: Tensor, v: Tensor, t: Tensor) -> tuple[Tensor, ...]:
     """Loss and gradients of ``x``, (rows, cols), of ``w``, ``b`` and ``v``, (cols,), for targets ``t``."""
+    require_row_in_tile("training_step/triton_pairs", x.shape[1], MOST_SUMMED_IN_TILE)
     with torch.enable_grad():
         leaves = [tensor.detach().requires_grad_() for tensor in (x, w, b, v)]
         weights = leaves[3]

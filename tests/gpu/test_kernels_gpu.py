@@ -112,8 +112,20 @@ def guarded_allocations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[
         yield pairs
 
 
+# Other people's, which are wrong at some of these sizes: QuACK 0.6.5 and Liger-Kernel 0.8.5. The engine says so
+# where it measures them.
+WRONG_ELSEWHERE = (
+    *("softmax/library_quack", "cross_entropy/library_quack", "linear_cross_entropy/library_quack"),
+    "rms_norm_backward/library_liger",
+)
+
+
 @pytest.mark.parametrize(("kernel", "version", "dtype"), with_dtypes(ALL), ids=name_of)
-def test_is_right(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+def test_is_right(
+    kernel: Kernel, version: Implementation, dtype: Dtype, request: pytest.FixtureRequest
+) -> None:
+    if version.key in WRONG_ELSEWHERE:
+        request.applymarker(pytest.mark.xfail(reason="not ours to mend"))
     small = kernel.spec.preset("small")
     assert small is not None
     # Those of its domain: a refusal at the first would leave out the rest.
