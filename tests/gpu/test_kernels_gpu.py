@@ -112,8 +112,8 @@ def guarded_allocations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[
         yield pairs
 
 
-# Other people's, which are wrong at some of these sizes: QuACK 0.6.5 and Liger-Kernel 0.8.5. The engine says so
-# where it measures them.
+# Other people's, which are wrong at some of these sizes: QuACK 0.6.5 and Liger-Kernel 0.8.5. The engine says
+# so where it measures them.
 WRONG_ELSEWHERE = (
     *("softmax/library_quack", "cross_entropy/library_quack", "linear_cross_entropy/library_quack"),
     "rms_norm_backward/library_liger",
