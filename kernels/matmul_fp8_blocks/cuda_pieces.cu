@@ -84,7 +84,7 @@ __device__ __forceinline__ void multiply_blocks(
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             init_barrier(full + i, 1 + WARP);
-            init_barrier(empty + i, CONSUMERS * 4 * CLUSTER);
+            init_barrier(empty + i, CONSUMERS * (WARPGROUP + 4 * (CLUSTER - 1)));
         }
         publish_barriers();
     }
@@ -192,7 +192,8 @@ __device__ __forceinline__ void multiply_blocks(
                 commit_products();
             };
             const auto release = [&](int stage) {
-                if (lane < CLUSTER) arrive_at(empty + stage, lane);
+                arrive(empty + stage);  // by every thread, for each has read scales
+                if (CLUSTER == 2 && lane == 0) arrive_at(empty + stage, rank ^ 1);
             };
 // STEPS steps: the product of the next piece is under way while one is added. A macro, as lambdas have no constants.
 #define RUN(STEPS)                                                                                       \

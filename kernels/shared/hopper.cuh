@@ -88,6 +88,10 @@ __device__ __forceinline__ void meet_cluster() {
 __device__ __forceinline__ void arrive_at_cluster() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
+// The same after writes into other blocks, which see them behind their wait: it fences the memory of the whole GPU.
+__device__ __forceinline__ void arrive_with_writes() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
 __device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 
 // The address that block number `block` of the cluster has for what lies here in this block.

@@ -241,13 +241,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5) top_k_cluster(
     __shared__ Key lists[WARPS][K];
     const int part = static_cast<int>(rank_in_cluster()), warp = threadIdx.x / WARP;
     const long long row = blockIdx.x / parts;
-    tell_cluster();
+    arrive_at_cluster();
     find(x + row * cols, Part(x + row * cols, cols, part, static_cast<int>(parts), length), found);
     const int count = found.count;
     wait_for_cluster();
     if (threadIdx.x >= count && threadIdx.x < K) store_at_rank(&lists[part][threadIdx.x], 0, Key{0});
     rank(found.keys, count, [&](int rank, Key key) { store_at_rank(&lists[part][rank], 0, key); });
-    arrive_at_cluster();
+    arrive_with_writes();
     if (part) return;
     wait_for_cluster();
     const List mine = warp < parts ? list_at(lists[warp]) : List{0, 0};

