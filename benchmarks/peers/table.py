@@ -30,7 +30,7 @@ from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
-from roofscope.profiling.results.outcome import Measured
+from roofscope.profiling.results.outcome import Examined, Measured
 from roofscope.profiling.results.session import Point, Session, version
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 
@@ -212,7 +212,7 @@ def _absent(lines: Iterable[Line]) -> Iterator[str]:
     without_time: dict[str, list[str]] = {}
     for line in lines:
         for point in line.points:
-            if not isinstance(point.outcome, Measured):
+            if not isinstance(point.outcome, Measured | Examined):
                 where = f"{point.implementation.key} {line.job.workload.dtype}"
                 without_time.setdefault(point.outcome.message, []).append(where)
         present = {point.implementation.stem for point in line.points}
