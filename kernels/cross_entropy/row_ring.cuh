@@ -18,7 +18,7 @@ constexpr int MOST_STAGES = 8;      // of a ring
 constexpr int LINE = 128;           // bytes, as in cuda_online.py
 constexpr int SIZE = sizeof(SCALAR);
 
-#if __CUDA_ARCH__ >= 900
+#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000  // elsewhere nobody launches them, and 64 registers spill
 using Address = unsigned long long;
 
 __device__ __forceinline__ Address address_of(const SCALAR* pointer) { return reinterpret_cast<Address>(pointer); }
