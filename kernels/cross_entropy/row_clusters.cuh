@@ -60,9 +60,7 @@ __device__ __forceinline__ void row_by_block(const SCALAR* x, const long long* l
 __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long* labels, SCALAR* loss, int cols) {
     __shared__ Barrier met;
     __shared__ float2 of_block[MOST_BLOCKS + 1];  // and the element at the label
-    unsigned blocks;
-    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
-    const unsigned rank = rank_in_cluster();
+    const unsigned blocks = blocks_of_cluster(), rank = rank_in_cluster();
     const bool is_thread_0 = threadIdx.x == 0;
     if (is_thread_0 && rank == 0) {
         init_barrier(&met, 1);
@@ -70,7 +68,7 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
         publish_barriers();
     }
     __syncwarp();
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    arrive_at_cluster();
     let_next_start();
     wait_for_previous();
 
@@ -94,7 +92,7 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
         if (has_label) at_label = load_at(x, label, cols);
     }
     const Statistics all = over_block(mine);
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    wait_for_cluster();
     if (is_thread_0) {
         const unsigned barrier = address_in(0, &met);
         send_to(address_in(0, of_block + rank), float2{all.highest, all.total}, barrier);

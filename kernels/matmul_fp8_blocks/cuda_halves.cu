@@ -11,8 +11,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#define MULTIPLIES_FP8
-#include "shared/wgmma_tiles.cuh"
+#include "matmul_fp8_blocks/scales.cuh"
 
 #ifndef ORDER
 #define ORDER 0  // 1: warpgroups start products in turns; 2: one when the other's are all but one done
@@ -20,9 +19,6 @@
 #ifndef A_IN_REGISTERS
 #define A_IN_REGISTERS 0  // 1: A is read once for both halves
 #endif
-
-constexpr int BLOCK = 128;  // of k and n, with one scale
-constexpr int CONSUMERS = 2, BLOCK_M = CONSUMERS * 64;
 
 // product (64 x 128) = a b, whatever it was.
 __device__ __forceinline__ void multiply_fresh(float (&sum)[64], unsigned long long a, unsigned long long b) {
@@ -49,14 +45,6 @@ __device__ __forceinline__ void load_matrices(const void* from, unsigned (&to)[4
                  : "memory");
 }
 
-__device__ __forceinline__ void copy_float(float* to, const float* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from) : "memory");
-}
-// This thread arrives when its copies so far are there.
-__device__ __forceinline__ void arrive_behind_copies(Barrier* barrier) {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
 // Turns of the two warpgroups.
 __device__ __forceinline__ void wait_for_turn(int warpgroup) {
     asm volatile("bar.sync %0, 256;" ::"r"(warpgroup + 4) : "memory");
@@ -72,7 +60,6 @@ __device__ __forceinline__ void multiply_blocks(
 ) {
     constexpr int BLOCK_N = HALVES * BLOCK;
     constexpr int BYTES_A = BLOCK_M * ROW, BYTES_B = BLOCK_N * ROW, STAGE = BYTES_A + BYTES_B;
-    constexpr int SCALES = BLOCK_M + 4;  // of a stage: rows of A, blocks of B
     extern __shared__ __align__(1024) unsigned char stages[];
     unsigned char* const boxes = stages + STAGES * STAGE;
     float* const all_scales = reinterpret_cast<float*>(boxes + CONSUMERS * BOXES * BOX);
@@ -130,11 +117,7 @@ __device__ __forceinline__ void multiply_blocks(
                 for (int step = 0; step < steps; ++step, advance(), of_a += m) {
                     float* const to = all_scales + stage * SCALES;
                     wait_for(empty + stage, phase ^ 1);
-#pragma unroll
-                    for (int i = 0; i < BLOCK_M; i += WARP) {
-                        // Rows beyond the last have its scale, and are not stored.
-                        copy_float(to + i + lane, of_a + min(static_cast<long long>(at.row) + i + lane, m - 1));
-                    }
+                    copy_scales_of_rows(to, of_a, at.row, m);
                     if (lane < HALVES) copy_float(to + BLOCK_M + lane, of_b + step);
                     arrive_behind_copies(full + stage);
                 }

@@ -13,12 +13,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#define MULTIPLIES_FP8
-#include "shared/wgmma_tiles.cuh"
-
-constexpr int BLOCK = 128;  // of k and n, with one scale
-constexpr int CONSUMERS = 2, BLOCK_M = CONSUMERS * 64;
-constexpr int SCALES = BLOCK_M + 4;  // of a stage: rows of A, blocks of B
+#include "matmul_fp8_blocks/scales.cuh"
 
 #define NAMES_48                                                                                                  \
     NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
@@ -36,14 +31,6 @@ __device__ __forceinline__ void multiply(float (&sum)[32], unsigned long long a,
 template <bool ADDS>
 __device__ __forceinline__ void multiply(float (&sum)[48], unsigned long long a, unsigned long long b) {
     MULTIPLY(96, NAMES_48, "%48", "%49", "%50", SUMS_32(0), SUMS_16(32));
-}
-
-__device__ __forceinline__ void copy_float(float* to, const float* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from) : "memory");
-}
-// This thread arrives when its copies so far are there.
-__device__ __forceinline__ void arrive_behind_copies(Barrier* barrier) {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 
 // The columns of tiles: whole blocks in a row, or a block and EXTRA columns of another one.
@@ -146,11 +133,7 @@ __device__ __forceinline__ void multiply_blocks(
                 for (int step = 0; step < steps; ++step, advance(), of_a += m) {
                     float* const to = all_scales + stage * SCALES;
                     wait_for(empty + stage, phase ^ 1);
-#pragma unroll
-                    for (int i = 0; i < BLOCK_M; i += WARP) {
-                        // Rows beyond the last have its scale, and are not stored.
-                        copy_float(to + i + lane, of_a + min(static_cast<long long>(row) + i + lane, m - 1));
-                    }
+                    copy_scales_of_rows(to, of_a, row, m);
                     if (lane < 2) copy_float(to + BLOCK_M + lane, of_b + step);
                     arrive_behind_copies(full + stage);
                 }

@@ -79,6 +79,12 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
     return rank;
 }
 
+__device__ __forceinline__ int blocks_of_cluster() {
+    unsigned blocks;
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return static_cast<int>(blocks);
+}
+
 // All blocks of the cluster are here; orders no memory, which publish_barriers does.
 __device__ __forceinline__ void meet_cluster() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");

@@ -13,12 +13,6 @@
 constexpr int PIECES = 4;        // of a part, at most, each with a barrier
 constexpr int MOST_BLOCKS = 16;  // of a cluster
 
-__device__ __forceinline__ int blocks_of_cluster() {
-    unsigned blocks;
-    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
-    return static_cast<int>(blocks);
-}
-
 // This block has started and may be written to; its barriers are ready.
 __device__ __forceinline__ void arrive_at_blocks(int blocks) {
     if (blocks > 1) tell_cluster();
