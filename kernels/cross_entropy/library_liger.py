@@ -15,8 +15,16 @@ _WARPS = 32  # what Liger takes on Hopper and before
 
 def run(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Loss of each row of ``logits``, (rows, cols), at its label, (rows,). Gives (rows,)."""
+    loss = logits.new_empty(len(logits))
+    launch(logits, labels, loss, MAX_FUSED_SIZE, has_gradients=False)
+    return loss
+
+
+def launch(
+    logits: torch.Tensor, labels: torch.Tensor, loss: torch.Tensor, most_columns: int, *, has_gradients: bool
+) -> None:
+    """The kernel, by blocks of so many columns; of all gradients the rows' own, over ``logits``."""
     rows, cols = logits.shape
-    loss = logits.new_empty(rows)
     liger_cross_entropy_kernel[(rows,)](
         X_ptr=logits,
         X_stride=cols,
@@ -42,10 +50,9 @@ def run(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         RETURN_Z_LOSS=False,
         RETURN_TOKEN_ACCURACY=False,
         RETURN_PREDICTED_TOKENS=False,
-        BLOCK_SIZE=min(MAX_FUSED_SIZE, triton.next_power_of_2(cols)),
+        BLOCK_SIZE=min(most_columns, triton.next_power_of_2(cols)),
         HAS_WEIGHT=False,
         HAS_SOFTCAPPING=False,
-        HAS_GRADIENTS=False,
+        HAS_GRADIENTS=has_gradients,
         num_warps=_WARPS,
     )
-    return loss
