@@ -120,12 +120,17 @@ WRONG_ELSEWHERE = (
 )
 
 
+def bear_with_others(version: Implementation, request: pytest.FixtureRequest) -> None:
+    """A failure of one that is known to be wrong is none of ours."""
+    if version.key in WRONG_ELSEWHERE:
+        request.applymarker(pytest.mark.xfail(reason="not ours to mend"))
+
+
 @pytest.mark.parametrize(("kernel", "version", "dtype"), with_dtypes(ALL), ids=name_of)
 def test_is_right(
     kernel: Kernel, version: Implementation, dtype: Dtype, request: pytest.FixtureRequest
 ) -> None:
-    if version.key in WRONG_ELSEWHERE:
-        request.applymarker(pytest.mark.xfail(reason="not ours to mend"))
+    bear_with_others(version, request)
     small = kernel.spec.preset("small")
     assert small is not None
     # Those of its domain: a refusal at the first would leave out the rest.
@@ -216,8 +221,7 @@ def test_outputs_lie_in_memory_of_their_own(
     kernel: Kernel, version: Implementation, dtype: Dtype, request: pytest.FixtureRequest
 ) -> None:
     """At tiny sizes too, where many an operator of torch returns its input or a view of it."""
-    if version.key in WRONG_ELSEWHERE:
-        request.applymarker(pytest.mark.xfail(reason="not ours to mend"))
+    bear_with_others(version, request)
     request = BuildRequest(
         version, kernel.folder, Workload(kernel.spec.name, dtype, {}), torch.device("cuda", 0)
     )
