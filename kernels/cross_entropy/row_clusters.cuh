@@ -66,7 +66,7 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
         init_barrier(&met, 1);
         publish_barriers();
     }
-    __syncwarp();  // in front of the first arrival too: racecheck takes the other lanes for those that initialise
+    __syncwarp();  // in front of its own arrival too: racecheck takes the initialisation for another lane's
     arrive_at_cluster();
     if (is_thread_0 && rank == 0) arrive_and_expect(&met, (blocks + 1) * sizeof(float2));
     let_next_start();

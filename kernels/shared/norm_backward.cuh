@@ -16,8 +16,8 @@ __device__ __forceinline__ void meet_row_group(int group, int warps) {
     asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "r"(warps * WARP) : "memory");
 }
 
-// To racecheck of compute-sanitizer two accesses are out of order if their threads have passed equally many barriers,
-// whichever these were. So where it watches, a row group that had a row less than another one of its block meets once more.
+// Row groups of a block that have met unequally often confuse racecheck of compute-sanitizer. So where it watches, one
+// that had a row less meets once more.
 __device__ __forceinline__ void meet_as_often(bool had_less, int group, int warps) {
 #ifdef SANITIZED
     if (had_less && warps > 1) meet_row_group(group, warps);
