@@ -64,11 +64,11 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
     const bool is_thread_0 = threadIdx.x == 0;
     if (is_thread_0 && rank == 0) {
         init_barrier(&met, 1);
-        arrive_and_expect(&met, (blocks + 1) * sizeof(float2));
         publish_barriers();
     }
-    __syncwarp();
+    __syncwarp();  // in front of its own arrival too: racecheck takes the initialisation for another lane's
     arrive_at_cluster();
+    if (is_thread_0 && rank == 0) arrive_and_expect(&met, (blocks + 1) * sizeof(float2));
     let_next_start();
     wait_for_previous();
 

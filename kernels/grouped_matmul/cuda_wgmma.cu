@@ -94,12 +94,17 @@ __device__ __forceinline__ void multiply_runs(
                              int warpgroup) {
         const int row = at.row + warpgroup * 64, left = at.end - row;
         if (left <= 0) {  // these rows are of nobody: their half of the tensor cores is for the others
-            for (int step = 0; step < steps; ++step) {
+            // One warp waits for all four, which meet before and after: without products nothing else keeps a warp from
+            // falling two phases behind, or ahead, where it would mistake one for another.
+            const bool waits = __shfl_sync(WHOLE_WARP, threadIdx.x % WARPGROUP, 0) == 0;
+            meet_warpgroup(warpgroup);
+            for (int step = 0; step < steps; ++step, ring.advance()) {
                 unsigned long long tile_a, tile_b;
+                if (!waits) continue;
                 ring.wait(warpgroup, tile_a, tile_b);
                 ring.release(ring.stage);
-                ring.advance();
             }
+            meet_warpgroup(warpgroup);
             return;
         }
         float sum[BLOCK_N / 2] = {};

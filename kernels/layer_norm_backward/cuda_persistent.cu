@@ -200,6 +200,7 @@ __device__ __forceinline__ void backward(
             share.store(dx + row * cols, p, gradients);
         }
     }
+    meet_as_often(row - group < rows, group, threads / WARP);
 
     // The other row groups of a block leave their sums, and the first adds them up, always in the same order.
     if (!SHARED) {

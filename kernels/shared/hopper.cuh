@@ -252,7 +252,8 @@ __device__ __forceinline__ unsigned long long swizzled_tile(const void* tile, in
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// Waits for all but the newest PENDING batches.
+// Waits for all but the newest PENDING batches. No warp passes before all four of its warpgroup have begun these, however
+// late one is: so one thread may release what the products of all have read.
 template <int PENDING>
 __device__ __forceinline__ void wait_for_products() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");

@@ -215,6 +215,7 @@ __device__ __forceinline__ void ring_gradients(
             phase ^= 1;
         }
     }
+    meet_as_often(row - group < rows, group, THREADS / WARP);
 
     const long long block = blockIdx.x / CLUSTER, blocks = gridDim.x / CLUSTER;
     float* const to_dw = partial + block * cols + start;

@@ -45,7 +45,7 @@ __device__ __forceinline__ void over_group(float2 (&totals)[COUNT], int turn) {
         totals[u] = warp_sum(totals[u]);
         if (lane == 0) of_warps[turn % 2][u][warp] = totals[u];
     }
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(GROUP) : "memory");
+    meet_row_group(group, WARPS);
 #pragma unroll
     for (int u = 0; u < COUNT; ++u) {
         const float2 mine = of_warps[turn % 2][u][group * WARPS + lane % WARPS];
@@ -116,6 +116,8 @@ __device__ __forceinline__ void skewed_gradients(
             own.store(dx + (row + u * step) * cols, gradient.of(normal, of_dy, of_x, weights));
         }
     }
+    const int group = threadIdx.x / GROUP;
+    meet_as_often(row - group * PACK < rows, group, GROUP / WARP);
     float* const to_dw = partial + static_cast<long long>(blockIdx.x) * cols;
     store_group_sums<CENTRED, GROUP, THREADS>(
         sums, skew, cols, to_dw, to_dw + static_cast<long long>(gridDim.x) * cols

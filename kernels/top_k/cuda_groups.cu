@@ -247,6 +247,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5) top_k_cluster(
     wait_for_cluster();
     if (threadIdx.x >= count && threadIdx.x < K) store_at_rank(&lists[part][threadIdx.x], 0, Key{0});
     rank(found.keys, count, [&](int rank, Key key) { store_at_rank(&lists[part][rank], 0, key); });
+    __syncwarp();  // a warp arrives as one
     arrive_with_writes();
     if (part) return;
     wait_for_cluster();

@@ -5,12 +5,18 @@ What racecheck sees was asked of version 2025.3.1 on an H200, by kernels of a fe
 - Loads, stores and ldmatrix, cp.async and bulk copies into shared memory. Not what copies by tensor maps,
   wgmma, stmatrix and bulk copies out of shared memory touch: of a tile that nothing else reads or writes, a
   clean log says nothing.
-- bar.sync and bar.arrive order the accesses of all that take part. An mbarrier orders those of threads that
-  arrive before those of threads that wait, each for itself. Where one lane arrives for its warp, or a thread
-  for its warpgroup, behind __syncwarp or bar.sync, the accesses of the others are reported as races, and are
-  none. In cuda_wgmma of attention_backward and cuda_halves of matmul_fp8_blocks every reader arrives, which
-  took no time; elsewhere every lane does here alone, by the macro SANITIZED of shared/hopper.cuh. So nobody
-  watches that __syncwarp stands before the one lane's arrival.
+- bar.sync and bar.arrive order the accesses of all that take part. But groups of warps that have met among
+  themselves unequally often confuse it. A race between them is not reported until the block meets; and
+  behind that is reported what one has written and the other reads, though the block has met once more in
+  between. So row groups meet equally often here alone: meet_as_often of shared/norm_backward.cuh.
+- An mbarrier orders those of threads that arrive before those of threads that wait, each for itself. Where
+  one lane arrives for its warp, or a thread for its warpgroup, behind __syncwarp or bar.sync, the accesses
+  of the others are reported as races, and are none. In cuda_wgmma of attention_backward and cuda_halves of
+  matmul_fp8_blocks every reader arrives, which took no time; elsewhere every lane does here alone, by the
+  macro SANITIZED of shared/hopper.cuh. So nobody watches that __syncwarp stands before the one lane's
+  arrival.
+- mbarrier.init is an instruction of the warp. Where a predicate leaves it to a lane, rather than a branch,
+  it is taken for another lane's: the same lane's arrival is a warning unless __syncwarp stands between.
 """
 
 import os
