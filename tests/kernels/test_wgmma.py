@@ -192,9 +192,10 @@ def test_every_tile_fits_hopper(tile: Tile) -> None:
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
-        (8192, "tile_128x192_pair"),
+        (8192, "tile_128x128_pair"),
         (4096, "tile_128x128"),
         (2048, "tile_128x128"),
+        (1536, "tile_128x64"),
         (1024, "tile_128x64"),
     ],
 )
@@ -206,7 +207,7 @@ def test_three_products_take_the_tile_of_least_time(size: int, expected: str) ->
 
 def test_three_products_split_once_and_then_run_by_themselves(tmp_path: Path) -> None:
     code = machine_code("matmul/cuda_tf32x3.cu", Dtype.FLOAT32, tmp_path)
-    for instruction in ("HGMMA.64x192x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
+    for instruction in ("HGMMA.64x128x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
         assert instruction in code
     assert not re.search(r"MEMBAR\.\w+\.GPU", code)
 
