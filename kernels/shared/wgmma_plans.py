@@ -16,6 +16,10 @@ _AMID = 2.0  # lines of a row that begins amid one
 _MULTICAST_BYTES_PER_NS = 210  # into a multiprocessor
 _DRAM_BYTES_PER_NS = 4500
 _FAR = 1.6  # times as long it takes to bring what several clusters read: L2 has two halves
+# Blocks that share tiles are each elsewhere along k. Of A and B larger than this L2 holds no part until all
+# have read it, and a whole round shared besides the last one costs so much of a tile's time.
+_HELD_BYTES = 2**27
+_APART = 0.4
 # Of a kernel by the blocks of its clusters, and whether it has several warpgroups that multiply.
 _START_NS = {
     (1, False): 210,
@@ -160,7 +164,9 @@ class Tile:
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
             if whole:
                 shared_ns = (whole - 1) * tile_ns + -(-(rest + units) * steps // units) * step_ns + 2 * end_ns
-                plans.append(plan(most, count - rest - units, shared_ns, 2500 + elements / 11.5))
+                apart_ns = _APART * tile_ns if (m + n) * steps * ROW > _HELD_BYTES else 0
+                meet_ns = 2500 + elements / 11.5 + apart_ns
+                plans.append(plan(most, count - rest - units, shared_ns, meet_ns))
         return plans
 
     def plan(self, m: int, n: int, steps: int, multiprocessors: int) -> Plan:

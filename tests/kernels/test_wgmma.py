@@ -94,6 +94,12 @@ def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:
     assert tile.plan(128, 256, 1, MULTIPROCESSORS) == tile.plans(128, 256, 1, MULTIPROCESSORS)[0]
 
 
+@pytest.mark.parametrize(("size", "steps", "alone"), [(8192, 256, 990), (8192, 128, 990), (5120, 80, 330)])
+def test_a_whole_round_more_is_shared_where_l2_holds_the_operands(size: int, steps: int, alone: int) -> None:
+    name, plan = best(size, size, steps, MULTIPROCESSORS)
+    assert (name, plan.alone) == ("tile_128x256_pair", alone)
+
+
 def test_rows_that_begin_within_lines_take_clusters_that_copy_less() -> None:
     """Their steps wait for twice as many lines of L2, of which the blocks of a pair copy a part each."""
     alone, pair = TILES["tile_64x128"], TILES["tile_64x128_above"]
