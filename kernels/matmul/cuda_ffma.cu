@@ -17,6 +17,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "matmul/few_rows.cuh"
 #include "shared/tile_order.cuh"
 
 #if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800

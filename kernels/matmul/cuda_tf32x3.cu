@@ -5,11 +5,12 @@
 //   big; what is left out is 2^-22 of a product.
 // Mapping: `split` writes both parts of A and of B to memory, B transposed, as wgmma takes TF32 along k only: 12 (m k +
 //   k n) bytes, too many where m or n is small. Then as in shared/wgmma_matmul.cuh, but that a stage holds 128 bytes
-//   along k of both parts: four tiles are read for three products. The small products come first. The sums of each step
-//   start from 0 and are added to the total by float32 adds: the tensor cores cut their sums off instead of rounding
-//   them, which over thousands of products costs more than float32 itself. Total and sums take BLOCK_N registers of a
-//   thread, so that BLOCK_N ends at 192. An infinity has no small part: NaN among the small products counts as 0.
-//   In turns (TURNS) one warpgroup adds while the products of the other run, which pays at 128 columns, not at 192.
+//   along k of both parts: four tiles are read for three products. The sums of the big products start from 0 in each step
+//   and are added to the total by float32 adds: the tensor cores cut their sums off instead of rounding them, which over
+//   thousands of products costs more than float32 itself. Sums of the small products, 2^-11 of these, may be cut off, and
+//   stay there to the end; they keep the tensor cores busy while the big ones are added. An infinity has no small part: NaN
+//   among the sums of small products counts as 0. The three take 3 / 2 BLOCK_N registers of a thread, so that BLOCK_N ends
+//   at 128.
 // Idea: float32 that does not fit the tensor cores is cuda_ffma's, on units of a seventh of TF32's rate. As two numbers
 //   that do fit, it takes three products there: CUTLASS's 3xTF32 (example 27); Ootomo and Yokota, arXiv:2203.03341, on
 //   the sums.
@@ -126,12 +127,23 @@ __device__ __forceinline__ void multiply_step(float (&sum)[COUNT], unsigned long
     for (int part = 0; part < ROW / 32; ++part) multiply_add(sum, a + part * 2, b + part * 2);
 }
 
-// The two warpgroups start their products in turns, so that one adds while those of the other run.
-__device__ __forceinline__ void wait_turn(int warpgroup) {
-    asm volatile("bar.sync %0, 256;" ::"r"(warpgroup + 4) : "memory");
+// sum (64 x 64 or 128) = a b over a step: what it held is not read.
+#define MULTIPLY_ANEW(COLUMNS, NAMES, A, B, ...)                                                                    \
+    asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, 0, 0;\n"                                                     \
+                 "wgmma.mma_async.sync.aligned.m64n" #COLUMNS PRODUCTS " {" NAMES "}, " A ", " B ", add, 1, 1;\n}"  \
+                 : __VA_ARGS__                                                                                     \
+                 : "l"(a), "l"(b))
+__device__ __forceinline__ void multiply_anew(float (&sum)[32], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ANEW(64, NAMES_32, "%32", "%33", SUMS_32(0));
 }
-__device__ __forceinline__ void pass_turn(int warpgroup) {
-    asm volatile("bar.arrive %0, 256;" ::"r"(1 - warpgroup + 4) : "memory");
+__device__ __forceinline__ void multiply_anew(float (&sum)[64], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ANEW(128, NAMES_64, "%64", "%65", SUMS_64(0));
+}
+template <int COUNT>
+__device__ __forceinline__ void multiply_step_anew(float (&sum)[COUNT], unsigned long long a, unsigned long long b) {
+    multiply_anew(sum, a, b);
+#pragma unroll
+    for (int part = 1; part < ROW / 32; ++part) multiply_add(sum, a + part * 2, b + part * 2);
 }
 
 // Big and small part of A or of B.
@@ -139,7 +151,7 @@ struct Parts {
     const CUtensorMap &big, &small;
 };
 
-template <int BLOCK_N, int STAGES, int CLUSTER, bool TURNS>
+template <int BLOCK_N, int STAGES, int CLUSTER>
 __device__ __forceinline__ void multiply_parts(
     const Parts& a, const Parts& b, const CUtensorMap& c, long long m, long long n, long long k
 ) {
@@ -211,39 +223,49 @@ __device__ __forceinline__ void multiply_parts(
         }
     } else {
         take_registers<232>();
-        if (TURNS && warpgroup == 1) pass_turn(warpgroup);
         unsigned stored = 0;
         const int steps = count_steps();
         const unsigned tiles = count_rows() * count_columns();
         Turns<CLUSTER, 1> turns(tiles, steps, tiles);
         while (turns.next()) {
             float total[BLOCK_N / 2] = {};
-            for (int step = 0; step < steps; ++step, next_stage()) {
-                const unsigned char* const from = stages + stage * STAGE;
-                const unsigned long long a_big = swizzled_tile(from + warpgroup * 64 * ROW, ATOM, 0);
-                const unsigned long long b_big = swizzled_tile(from + 2 * BYTES_A, ATOM, 0);
-                const unsigned long long a_small = a_big + BYTES_A / 16;
-                const unsigned long long b_small = b_big + BYTES_B / 16;
-                float sum[BLOCK_N / 2] = {};
-                wait_for(full + stage, phase);
-                if constexpr (TURNS) wait_turn(warpgroup);
-                begin_products();
-                multiply_step(sum, a_big, b_small);
-                multiply_step(sum, a_small, b_big);
-                commit_products();
-                if constexpr (TURNS) pass_turn(warpgroup);
-                wait_for_products<0>();
-                clear_nans(sum);
-                if constexpr (TURNS) wait_turn(warpgroup);
-                begin_products();
-                multiply_step(sum, a_big, b_big);
-                commit_products();
-                if constexpr (TURNS) pass_turn(warpgroup);
-                wait_for_products<0>();
+            const auto release = [&](int stage) {
                 if (threadIdx.x % WARPGROUP < CLUSTER) arrive_at(empty + stage, threadIdx.x % WARPGROUP);
+            };
+            const auto add = [&](const float (&sum)[BLOCK_N / 2]) {
 #pragma unroll
                 for (int i = 0; i < BLOCK_N / 2; ++i) total[i] += sum[i];
+            };
+            const auto wait = [&](unsigned long long (&big)[2], unsigned long long (&small)[2]) {
+                const unsigned char* const from = stages + stage * STAGE;
+                wait_for(full + stage, phase);
+                big[0] = swizzled_tile(from + warpgroup * 64 * ROW, ATOM, 0), small[0] = big[0] + BYTES_A / 16;
+                big[1] = swizzled_tile(from + 2 * BYTES_A, ATOM, 0), small[1] = big[1] + BYTES_B / 16;
+            };
+            unsigned long long big[2], small[2];  // of A and of B
+            // The small products keep the tensor cores busy while the big ones of the step are added.
+            float small_sum[BLOCK_N / 2] = {}, sum[BLOCK_N / 2] = {};
+            int before = 0;
+            for (int step = 0; step < steps; ++step, next_stage()) {
+                wait(big, small);
+                settle(sum);
+                begin_products();
+                multiply_step_anew(sum, big[0], big[1]);
+                commit_products();
+                multiply_step(small_sum, big[0], small[1]);
+                multiply_step(small_sum, small[0], big[1]);
+                commit_products();
+                wait_for_products<1>();
+                settle(sum);
+                if (step > 0) release(before);
+                before = stage;
+                add(sum);
             }
+            wait_for_products<0>();
+            settle(small_sum);
+            if (steps > 0) release(before);
+            clear_nans(small_sum);
+            add(small_sum);
             int row, column;
             row_and_column(turns.tile, row, column);
             store_tile(total, c, boxes + warpgroup * BOXES * BOX, stored, row + warpgroup * 64, column, Finish{});
@@ -254,16 +276,16 @@ __device__ __forceinline__ void multiply_parts(
     if constexpr (CLUSTER > 1) meet_cluster();
 }
 
-#define PARTS_KERNEL(NAME, BLOCK_N, STAGES, CLUSTER, TURNS)                                                           \
+#define PARTS_KERNEL(NAME, BLOCK_N, STAGES, CLUSTER)                                                           \
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(3 * WARPGROUP, 1)              \
         NAME(const __grid_constant__ CUtensorMap a_big, const __grid_constant__ CUtensorMap a_small,            \
              const __grid_constant__ CUtensorMap b_big, const __grid_constant__ CUtensorMap b_small,            \
              const __grid_constant__ CUtensorMap c, long long m, long long n, long long k) {                    \
-        multiply_parts<BLOCK_N, STAGES, CLUSTER, TURNS>(Parts{a_big, a_small}, Parts{b_big, b_small}, c, m, n, k);     \
+        multiply_parts<BLOCK_N, STAGES, CLUSTER>(Parts{a_big, a_small}, Parts{b_big, b_small}, c, m, n, k);     \
     }
 
-PARTS_KERNEL(tile_128x192_pair, 192, 2, 2, false)
-PARTS_KERNEL(tile_128x128, 128, 3, 1, true)
-PARTS_KERNEL(tile_128x64, 64, 4, 1, false)
+PARTS_KERNEL(tile_128x128_pair, 128, 3, 2)
+PARTS_KERNEL(tile_128x128, 128, 3, 1)
+PARTS_KERNEL(tile_128x64, 64, 4, 1)
 
 #endif

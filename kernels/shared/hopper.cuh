@@ -258,3 +258,10 @@ template <int PENDING>
 __device__ __forceinline__ void wait_for_products() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
+
+// What follows reads sums that wgmma has written.
+template <int COUNT>
+__device__ __forceinline__ void settle(float (&sum)[COUNT]) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sum[i])::"memory");
+}

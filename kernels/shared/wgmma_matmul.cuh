@@ -249,7 +249,7 @@ __device__ __forceinline__ void multiply(
         multiply<BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS>(                                         \
             a, b, c, m, n, k, TileParts{sums, flags, ticket}, alone, loose, [&] { return FINISH; });              \
     }
-#define WGMMA_KERNELS_EVERYWHERE(...)                                                                             \
+#define WGMMA_KERNELS(...)                                                                                        \
     extern "C" __global__ void whole_rows(                                                                        \
         const unsigned char* a, uint4* whole_a, long long a_rows, long long a_units, long long a_bytes,           \
         const unsigned char* b, uint4* whole_b, long long b_rows, long long b_units, long long b_bytes            \
@@ -265,12 +265,7 @@ __device__ __forceinline__ void multiply(
     WGMMA_KERNEL(tile_128x128, 128, 128, 6, 1, 1, 2, false, __VA_ARGS__)                                          \
     WGMMA_KERNEL(tile_64x128, 64, 128, 8, 1, 1, 2, false, __VA_ARGS__)                                            \
     WGMMA_KERNEL(tile_64x64_halves, 64, 64, 8, 1, 1, 2, false, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(tile_64x64, 64, 64, 8, 1, 1, 1, false, __VA_ARGS__)
-#ifdef SCALAR_IS_FLOAT32
-#define WGMMA_KERNELS(...) WGMMA_KERNELS_EVERYWHERE(__VA_ARGS__)
-#else
-#define WGMMA_KERNELS(...) \
-    WGMMA_KERNELS_EVERYWHERE(__VA_ARGS__)                                                                         \
+    WGMMA_KERNEL(tile_64x64, 64, 64, 8, 1, 1, 1, false, __VA_ARGS__)                                              \
     WGMMA_KERNEL(across_208x128_pair, 208, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
     WGMMA_KERNEL(across_192x128_pair, 192, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
     WGMMA_KERNEL(across_160x128_pair, 160, 128, 5, 1, 2, EQUAL, true, __VA_ARGS__)                                \
@@ -308,4 +303,3 @@ __device__ __forceinline__ void multiply(
     WGMMA_KERNEL(across_96x64_quarters, 96, 64, 8, 1, 1, 4, true, __VA_ARGS__)                                    \
     WGMMA_KERNEL(across_80x64, 80, 64, 9, 1, 1, 2, true, __VA_ARGS__)                                             \
     WGMMA_KERNEL(across_48x64, 48, 64, 9, 1, 1, 2, true, __VA_ARGS__)
-#endif

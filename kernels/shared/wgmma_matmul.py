@@ -5,7 +5,7 @@ import torch
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, SHORT_TILES, TILES, Plan, best
+from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, TILES, Plan, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
 _LINE = 128  # bytes of a line of L2
@@ -23,9 +23,7 @@ def multiply(
     require_32_bit_product(key, m, n, a.shape[1])
     steps = -(-a.shape[1] * a.element_size() // ROW)
     aligned = (_begins_on_lines(a), _begins_on_lines(b))
-    short = dtype.itemsize == 2
-    clustered = _clustered(program) if short else None
-    name, plan = best(m, n, steps, program.multiprocessor_count, aligned, clustered, short=short)
+    name, plan = best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
     return launch(program, name, a, b, dtype, *extra, plan=plan)
 
 
@@ -34,7 +32,7 @@ def _clustered(program: CudaProgram) -> tuple[int, int]:
     four, eight = (
         program.clusters_at_once(name, tile.threads, tile.cluster, tile.shared_bytes) * tile.cluster
         for name in ("across_160x128_2x2", "across_96x128_4x2")
-        for tile in (SHORT_TILES[name],)
+        for tile in (TILES[name],)
     )
     return four, eight
 
@@ -54,7 +52,7 @@ def launch(
     plan: Plan,
 ) -> torch.Tensor:
     """Multiply with the kernel of this name by one of its plans, whatever its fitness."""
-    tile, along_n = (TILES | SHORT_TILES)[name], b.element_size() == 2
+    tile, along_n = TILES[name], b.element_size() == 2
     (m, k), n = a.shape, b.shape[1 if along_n else 0]
     if not m * n:
         return torch.empty((m, n), dtype=dtype, device=a.device)

@@ -16,6 +16,10 @@ _AMID = 2.0  # lines of a row that begins amid one
 _MULTICAST_BYTES_PER_NS = 210  # into a multiprocessor
 _DRAM_BYTES_PER_NS = 4500
 _FAR = 1.6  # times as long it takes to bring what several clusters read: L2 has two halves
+# Blocks that share tiles are each elsewhere along k. Of A and B larger than this L2 holds no part until all
+# have read it, and a whole round shared besides the last one costs so much of a tile's time.
+_HELD_BYTES = 2**27
+_APART = 0.4
 # Of a kernel by the blocks of its clusters, and whether it has several warpgroups that multiply.
 _START_NS = {
     (1, False): 210,
@@ -98,11 +102,11 @@ class Tile:
         multicast_ns = self._step_bytes / _MULTICAST_BYTES_PER_NS if self.cluster > 1 else 0
         return _both(self.step_ns, lines_ns, multicast_ns, power=3)
 
-    def _end_ns(self, n: int) -> float:
+    def _end_ns(self, n: int, c_bytes: int) -> float:
         """To store a tile, more where threads do it because rows are not of whole 16 bytes."""
         elements = self.rows * self.columns
         ns = 280 + elements / 17
-        if n % 8:
+        if n * c_bytes % 16:
             by_a_warpgroup = 2.5 if self.columns % BAND == 0 else 1  # of boxes of half the width
             ns += elements / (by_a_warpgroup * self.warpgroups)
         return ns
@@ -120,11 +124,13 @@ class Tile:
         multiprocessors: int,
         aligned: tuple[bool, bool] = _ALIGNED,
         clustered: tuple[int, int] | None = None,
+        c_bytes: int = 2,
     ) -> list[Plan]:
         """With every tile computed by one cluster; and with those of the last round shared, if that can be.
 
         None where the GPU has no room for its clusters. What the times of all tiles have in common, the start
-        of a kernel, is not counted. ``clustered``: multiprocessors in clusters of four, and of eight.
+        of a kernel, is not counted. ``clustered``: multiprocessors in clusters of four, and of eight;
+        ``c_bytes``: of an element of C.
         """
         together = self.cluster * max(self.parts, 1)
         most = most_blocks(together, multiprocessors, clustered)
@@ -133,11 +139,11 @@ class Tile:
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)
         step_ns = self.step_of(aligned)
-        end_ns = self._end_ns(n)
+        end_ns = self._end_ns(n, c_bytes)
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else _FAR)
         of_b = n * steps * ROW * (1 if m <= self.rows * self.above else _FAR)
-        dram_ns = (of_a + of_b + 2 * m * n) / _DRAM_BYTES_PER_NS
+        dram_ns = (of_a + of_b + c_bytes * m * n) / _DRAM_BYTES_PER_NS
         elements = self.rows * self.columns
 
         def plan(blocks: int, alone: int, steps_ns: float, meet_ns: float = 0) -> Plan:
@@ -158,7 +164,9 @@ class Tile:
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
             if whole:
                 shared_ns = (whole - 1) * tile_ns + -(-(rest + units) * steps // units) * step_ns + 2 * end_ns
-                plans.append(plan(most, count - rest - units, shared_ns, 2500 + elements / 11.5))
+                apart_ns = _APART * tile_ns if (m + n) * steps * ROW > _HELD_BYTES else 0
+                meet_ns = 2500 + elements / 11.5 + apart_ns
+                plans.append(plan(most, count - rest - units, shared_ns, meet_ns))
         return plans
 
     def plan(self, m: int, n: int, steps: int, multiprocessors: int) -> Plan:
@@ -190,9 +198,6 @@ TILES = {
     "tile_64x128": Tile(64, 128, stages=8, step_ns=120, parts=2),
     "tile_64x64_halves": Tile(64, 64, stages=8, step_ns=143, parts=2),
     "tile_64x64": Tile(64, 64, stages=8, step_ns=116),
-}
-# More of them, where C has 16 bits.
-SHORT_TILES = {
     "across_208x128_pair": Tile(208, 128, stages=4, step_ns=474, beside=2, parts=EQUAL, across=True),
     "across_192x128_pair": Tile(192, 128, stages=4, step_ns=475, beside=2, parts=EQUAL, across=True),
     "across_160x128_pair": Tile(160, 128, stages=5, step_ns=399, beside=2, parts=EQUAL, across=True),
@@ -241,11 +246,9 @@ def best(
     multiprocessors: int,
     aligned: tuple[bool, bool] = _ALIGNED,
     clustered: tuple[int, int] | None = None,
-    *,
-    short: bool = False,
+    c_bytes: int = 2,
 ) -> tuple[str, Plan]:
     """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units."""
-    tiles = TILES | SHORT_TILES if short else TILES
-    sizes = (m, n, steps, multiprocessors, aligned, clustered)
-    plans = [(name, plan) for name, tile in tiles.items() for plan in tile.plans(*sizes)]
+    sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
+    plans = [(name, plan) for name, tile in TILES.items() for plan in tile.plans(*sizes)]
     return min(plans, key=lambda item: item[1].time_ns)

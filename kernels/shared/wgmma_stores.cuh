@@ -110,9 +110,12 @@ __device__ __forceinline__ void store_tile(
 
 // ---- Sums across: of 64 columns of C and any number of rows ------------------------------------
 
+// A warpgroup's 64 columns are one box of 16-bit elements, or two of float32, of half as many rows each.
+constexpr int ROWS_ACROSS = BOX / (64 * sizeof(SCALAR));
+
 // With g = lane / 4 and q = lane % 4 a thread holds rows 8 j + 2 q and the next of columns g and g + 8 of its warp's 16. It
 // gives one row to the lane of the column beside its own, and takes the other row from there: a pair as `finish` wants it.
-// The words of a warp fall in different banks.
+// The words of a warp, and the pairs of half a warp, fall in different banks.
 template <int FIRST, int ROWS, int COUNT, class Finish>
 __device__ __forceinline__ void fill_box_across(
     const float (&sum)[COUNT], unsigned char* box, int column0, const Finish& finish
@@ -130,8 +133,14 @@ __device__ __forceinline__ void fill_box_across(
             const int column = warp * 16 + half * 8 + lane / 4 - is_odd;
             const float2 sums = is_odd ? make_float2(given, lower) : make_float2(upper, given);
             const float2 pair = finish(sums, column0 + column);
+#ifdef SCALAR_IS_FLOAT32
+            const int chunk = warp % 2 * 4 + half * 2 + lane / 16;
+            const int place = warp / 2 * (ROWS_ACROSS * ROW) + row * ROW + (chunk ^ row % 8) * 16 + lane / 8 % 2 * 8;
+            *reinterpret_cast<float2*>(box + place) = pair;
+#else
             const int place = row * ROW + ((warp * 2 + half) ^ row % 8) * 16 + lane / 8 * 4;
             from_floats(pair.x, pair.y, reinterpret_cast<SCALAR*>(box + place));
+#endif
         }
     }
 }
@@ -142,7 +151,7 @@ __device__ __forceinline__ void store_tile_across(
     const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
     const Finish& finish, const Loose& loose
 ) {
-    constexpr int ROWS = COUNT * 2 - FIRST < 64 ? COUNT * 2 - FIRST : 64;
+    constexpr int ROWS = COUNT * 2 - FIRST < ROWS_ACROSS ? COUNT * 2 - FIRST : ROWS_ACROSS;
     const int warpgroup = threadIdx.x / WARPGROUP;
     const bool leads = threadIdx.x % WARPGROUP == 0;
     unsigned char* const box = boxes + stored++ % AT_ONCE * BOX;
@@ -151,10 +160,19 @@ __device__ __forceinline__ void store_tile_across(
     fill_box_across<FIRST, ROWS>(sum, box, column0, finish);
     publish_writes();
     meet_warpgroup(warpgroup);
+    constexpr int BOX_ROWS = ROWS_ACROSS * ROW;  // bytes from a box to that of the next columns
     if (loose.c) {
-        copy_loose(box, loose, ROWS, row0 + FIRST, column0);
+#pragma unroll
+        for (int i = 0; i < 64 / BOX_N; ++i) {
+            copy_loose(box + i * BOX_ROWS, loose, ROWS, row0 + FIRST, column0 + i * BOX_N);
+        }
     } else if (leads) {
-        for (int i = 0; i < ROWS; i += C_ROWS) start_store(c, column0, row0 + FIRST + i, box + i * ROW);
+        for (int i = 0; i < ROWS; i += C_ROWS) {
+#pragma unroll
+            for (int j = 0; j < 64 / BOX_N; ++j) {
+                start_store(c, column0 + j * BOX_N, row0 + FIRST + i, box + j * BOX_ROWS + i * ROW);
+            }
+        }
         commit_stores();
     }
     if constexpr (FIRST + ROWS < COUNT * 2) {

@@ -7,13 +7,6 @@
 
 #include "shared/wgmma_matmul.cuh"
 
-// What follows reads sums that wgmma has written.
-template <int COUNT>
-__device__ __forceinline__ void settle(float (&sum)[COUNT]) {
-#pragma unroll
-    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sum[i])::"memory");
-}
-
 // Two blocks of a cluster (CLUSTER = 2) take tiles one above the other; each copies half of the rows of B that both need.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER = 1>
 struct Ring {

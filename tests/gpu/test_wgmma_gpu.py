@@ -26,7 +26,7 @@ pytest.importorskip(
 
 from roofscope.kernels.shared import mma_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
 from roofscope.kernels.shared.heads import MORE_DIMS
-from roofscope.kernels.shared.wgmma_plans import SHORT_TILES, TILES
+from roofscope.kernels.shared.wgmma_plans import TILES
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -78,18 +78,16 @@ def built(name: str, dtype: Dtype) -> tuple[Kernel, Any, Any]:
     return kernel, load_module(source.with_suffix(".py")), program
 
 
-@pytest.mark.parametrize("tile", TILES | SHORT_TILES)
+@pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the tiles of the last round shared and not."""
     kernel, module, program = built(name, dtype)
     step = 32 if name == "matmul_tf32" else 128 if name == "matmul_fp8" else 64
-    if tile in SHORT_TILES and dtype == Dtype.FLOAT32:
-        pytest.skip("C has 16 bits where tiles lie across")
     for sizes in SIZES:
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         m, n, steps = sizes["m"], sizes["n"], -(-sizes["k"] // step)
-        for plan in (TILES | SHORT_TILES)[tile].plans(m, n, steps, program.multiprocessor_count):
+        for plan in TILES[tile].plans(m, n, steps, program.multiprocessor_count):
             monkeypatch.setattr(wgmma_matmul, "best", lambda *_, plan=plan, **__: (tile, plan))
             error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
             assert error <= kernel.spec.tolerance.of(dtype), f"{sizes}, {plan}"
@@ -113,7 +111,7 @@ def test_clusters_of_four_and_eight_find_room() -> None:
     """One block a multiprocessor, and not on all of them."""
     _, _, program = built("matmul", Dtype.BFLOAT16)
     for name in ("across_160x128_2x2", "across_96x128_4x2"):
-        tile = SHORT_TILES[name]
+        tile = TILES[name]
         blocks = program.clusters_at_once(name, tile.threads, tile.cluster, tile.shared_bytes) * tile.cluster
         assert program.multiprocessor_count // 2 < blocks <= program.multiprocessor_count
 

@@ -62,6 +62,40 @@ def test_ffma_takes_the_largest_tile_that_fills_the_gpu(
 
 
 @pytest.mark.parametrize(
+    ("sizes", "offset", "expected"),
+    [
+        ((1, 8192, 8192), 0, "few_rows_1"),
+        ((3, 4098, 777), 0, "few_rows_4_any"),
+        ((8, 128, 100_000), 0, "few_rows_8"),
+        ((16, 4096, 4096), 1, "few_rows_16_any"),
+    ],
+)
+def test_ffma_reads_b_once_where_a_has_few_rows(
+    sizes: tuple[int, int, int], offset: int, expected: str
+) -> None:
+    """By about as many blocks as find room at once, or by as many as there is work for."""
+    module, recorder = load("cuda_ffma"), Recorder()
+    module.run(recorder, *operands(*sizes, Dtype.FLOAT32, offset))
+    ((name, blocks, threads, _),) = recorder.launches
+    assert (name, threads) == (expected, 256)
+    tiles = -(-sizes[1] // 128)
+    assert blocks % tiles == 0
+    assert tiles <= blocks <= tiles * sizes[2] // 64
+    assert blocks >= 0.7 * 132
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most"), [((1, 6765, 8457), 8), ((4, 21000, 7691), 8), ((16, 300, 70_000), 400), ((2, 5, 3), 1)]
+)
+def test_slices_of_few_rows_fill_whole_rounds(sizes: tuple[int, int, int], most: int) -> None:
+    """Each slice has work, and sums of no more than these meet in memory."""
+    _, n, k = sizes
+    along_k = load_module(LIBRARY / "matmul_tf32" / "cuda_few_rows.py").slices_of(n, k, 132)
+    for slices in (along_k, load("cuda_ffma").slices_of(*sizes, 132)):
+        assert 1 <= slices <= max(min(most * 4, k // 64), 1)
+
+
+@pytest.mark.parametrize(
     ("sizes", "expected"),
     [
         ((8192, 8192, 8192), (132, 15 * 132)),  # 68 of 2048 tiles beyond 15 rounds are shared

@@ -21,7 +21,7 @@ from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
 from roofscope.kernels.shared.wgmma_attention_backward import group_of, heads_within, shared_bytes
-from roofscope.kernels.shared.wgmma_plans import EQUAL, SHORT_TILES, TILES, Tile, best, most_blocks
+from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, Tile, best, most_blocks
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
@@ -55,9 +55,9 @@ PRODUCTS = [
 def test_takes_the_tile_of_least_time(size: int, expected: str, shares: bool) -> None:
     is_aligned = size % 64 == 0
     sizes = (size, size, -(-size // 64), MULTIPROCESSORS)
-    name, plan = best(*sizes, (is_aligned, is_aligned), short=True)
+    name, plan = best(*sizes, (is_aligned, is_aligned))
     assert name == expected
-    assert (plan.alone < (TILES | SHORT_TILES)[name].count(size, size)) == shares
+    assert (plan.alone < TILES[name].count(size, size)) == shares
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,15 @@ def test_a_shared_last_tile_takes_half_the_steps_and_the_exchange() -> None:
     assert tile.plan(128, 256, 1, MULTIPROCESSORS) == tile.plans(128, 256, 1, MULTIPROCESSORS)[0]
 
 
+@pytest.mark.parametrize(("size", "steps", "alone"), [(8192, 256, 990), (8192, 128, 990), (5120, 80, 330)])
+def test_a_whole_round_more_is_shared_where_l2_holds_the_operands(size: int, steps: int, alone: int) -> None:
+    name, plan = best(size, size, steps, MULTIPROCESSORS)
+    assert (name, plan.alone) == ("tile_128x256_pair", alone)
+
+
 def test_rows_that_begin_within_lines_take_clusters_that_copy_less() -> None:
     """Their steps wait for twice as many lines of L2, of which the blocks of a pair copy a part each."""
-    alone, pair = TILES["tile_64x128"], SHORT_TILES["tile_64x128_above"]
+    alone, pair = TILES["tile_64x128"], TILES["tile_64x128_above"]
     steps_ns = [alone.step_of(aligned) for aligned in ((True, True), (True, False), (False, False))]
     assert steps_ns == sorted(steps_ns)
     assert alone.step_of((True, True)) < pair.step_of((True, True))
@@ -114,13 +120,13 @@ def test_rows_that_begin_within_lines_take_clusters_that_copy_less() -> None:
 )
 def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, expected: str) -> None:
     sizes = (m, n, -(-k // 64), MULTIPROCESSORS, (k % 64 == 0, n % 64 == 0))
-    assert best(*sizes, short=True)[0] == best(*sizes, (120, 120), short=True)[0] == expected
-    name, _ = best(*sizes, (0, 0), short=True)
-    assert (TILES | SHORT_TILES)[name].cluster <= 2
+    assert best(*sizes)[0] == best(*sizes, (120, 120))[0] == expected
+    name, _ = best(*sizes, (0, 0))
+    assert TILES[name].cluster <= 2
 
 
 def test_grids_have_as_many_clusters_as_find_room() -> None:
-    tile = SHORT_TILES["across_96x128_4x2"]
+    tile = TILES["across_96x128_4x2"]
     blocks = [tile.plan(8192, 8192, 128, MULTIPROCESSORS).blocks]
     for clustered in ((128, 112), (132, 7)):
         blocks += [p.blocks for p in tile.plans(8192, 8192, 128, MULTIPROCESSORS, clustered=clustered)]
@@ -143,7 +149,7 @@ def test_clusters_share_what_is_left_of_whole_rounds() -> None:
 
 @pytest.mark.parametrize("multiprocessors", [132, 114, 78])
 def test_grids_are_of_whole_clusters_on_any_hopper(multiprocessors: int) -> None:
-    for tile in (TILES | SHORT_TILES).values():
+    for tile in TILES.values():
         for m, n, steps in ((1, 1, 1), (70, 9000, 3), (1000, 1048, 9), (8192, 8192, 128)):
             for plan in tile.plans(m, n, steps, multiprocessors):
                 assert 0 < plan.blocks <= multiprocessors
@@ -179,7 +185,7 @@ def test_rows_that_tma_cannot_copy_are_made_whole_by_one_kernel() -> None:
     assert len(recorder.launches) == 2
 
 
-@pytest.mark.parametrize("tile", (TILES | SHORT_TILES).values(), ids=list(TILES | SHORT_TILES))
+@pytest.mark.parametrize("tile", TILES.values(), ids=list(TILES))
 def test_every_tile_fits_hopper(tile: Tile) -> None:
     """In shared memory and in registers; each block that shares it stores whole boxes of C."""
     assert tile.shared_bytes <= HOPPER_BYTES
@@ -192,9 +198,10 @@ def test_every_tile_fits_hopper(tile: Tile) -> None:
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
-        (8192, "tile_128x192_pair"),
+        (8192, "tile_128x128_pair"),
         (4096, "tile_128x128"),
         (2048, "tile_128x128"),
+        (1536, "tile_128x64"),
         (1024, "tile_128x64"),
     ],
 )
@@ -206,7 +213,7 @@ def test_three_products_take_the_tile_of_least_time(size: int, expected: str) ->
 
 def test_three_products_split_once_and_then_run_by_themselves(tmp_path: Path) -> None:
     code = machine_code("matmul/cuda_tf32x3.cu", Dtype.FLOAT32, tmp_path)
-    for instruction in ("HGMMA.64x192x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
+    for instruction in ("HGMMA.64x128x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
         assert instruction in code
     assert not re.search(r"MEMBAR\.\w+\.GPU", code)
 
@@ -224,7 +231,7 @@ def test_copies_and_products_run_by_themselves(
     code = machine_code(f"{kernel}/cuda_wgmma.cu", dtype, tmp_path)
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
-    sharing = [tile for tile in (TILES | SHORT_TILES).values() if tile.parts == EQUAL]
+    sharing = [tile for tile in TILES.values() if tile.parts == EQUAL]
     # Of a part that is left in memory.
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= len(sharing)
 
