@@ -3,6 +3,7 @@
 import torch
 
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
+from roofscope.kernels.shared import loose_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import new_ticket
 from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, SHORT_TILES, TILES, Plan, best
@@ -26,6 +27,10 @@ def multiply(
     short = dtype.itemsize == 2
     clustered = _clustered(program) if short else None
     name, plan = best(m, n, steps, program.multiprocessor_count, aligned, clustered, short=short)
+    if short and a.element_size() == 2:
+        loose = loose_rows.faster_than_tiles(a, b, plan.time_ns)
+        if loose and m * n:
+            return loose(program, a, b, dtype, *extra)
     return launch(program, name, a, b, dtype, *extra, plan=plan)
 
 
