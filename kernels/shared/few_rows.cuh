@@ -14,9 +14,9 @@
 #include "shared/loose_words.cuh"
 #include "shared/overlap.cuh"
 
-constexpr int FEW_WARPS = 8;                       // each with every eighth row of B
-constexpr int FEW_STEP = FEW_WARPS * LOOSE_STEP;   // rows of B that a block takes at once
-constexpr int FEW_PITCH = LOOSE_COLUMNS + 4;       // of sums in shared memory: fewer of a warp fall in the same bank
+constexpr int FEW_WARPS = 8;                      // each with every eighth row of B
+constexpr int FEW_STEP = FEW_WARPS * LOOSE_STEP;  // rows of B that a block takes at once
+constexpr int FEW_PITCH = LOOSE_COLUMNS + 4;      // of sums in shared memory: fewer of a warp fall in the same bank
 
 // For each step of 256 of k, each of the 8 warps, each 8 rows and each lane the 8 elements that it multiplies, zeros beyond A.
 __device__ __forceinline__ void order_rows(const Element* a, uint4* ordered, long long m, long long k, int groups) {
@@ -60,7 +60,9 @@ __device__ __forceinline__ void multiply_few(
     const int first = rank * each, last = min(steps, first + each);
     // By how many elements the words of a warp's rows begin in front of the block's columns.
     const auto before = [&](int of_warp) {
-        return static_cast<int>((reinterpret_cast<unsigned long long>(b) / sizeof(Element) + of_warp * n + column0) % 8);
+        return static_cast<int>(
+            (reinterpret_cast<unsigned long long>(b) / sizeof(Element) + of_warp * n + column0) % 8
+        );
     };
     const Element* const end = b + k * n;
     const Element* from = b + (static_cast<long long>(first) * FEW_STEP + warp + q * (8 * FEW_WARPS)) * n + column0 -
@@ -71,7 +73,8 @@ __device__ __forceinline__ void multiply_few(
 
     const auto load = [&](int step, Eight<true>(&rows)[8]) {
         const Element* const lowest = b + static_cast<long long>(step) * FEW_STEP * n + column0 - 7;
-        const Element* const highest = b + (static_cast<long long>(step + 1) * FEW_STEP - 1) * n + column0 + LOOSE_COLUMNS;
+        const Element* const highest =
+            b + (static_cast<long long>(step + 1) * FEW_STEP - 1) * n + column0 + LOOSE_COLUMNS;
         if (lowest >= b && highest <= end) {
 #pragma unroll
             for (int i = 0; i < 8; ++i) rows[i].low = __ldg(reinterpret_cast<const uint4*>(from + i * FEW_WARPS * n));
@@ -98,7 +101,8 @@ __device__ __forceinline__ void multiply_few(
         unsigned words[GROUPS][4];
 #pragma unroll
         for (int i = 0; i < GROUPS; ++i) {
-            words[i][0] = along_k[i].x, words[i][1] = along_k[i].y, words[i][2] = along_k[i].z, words[i][3] = along_k[i].w;
+            words[i][0] = along_k[i].x, words[i][1] = along_k[i].y, words[i][2] = along_k[i].z,
+            words[i][3] = along_k[i].w;
         }
         if (step + 1 < last) {
             load(step + 1, rows);
@@ -123,7 +127,7 @@ __device__ __forceinline__ void multiply_few(
         if (i) __syncthreads();
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const float(&four)[4] = sum[i][j];
+            const float (&four)[4] = sum[i][j];
             *reinterpret_cast<float2*>(&sums[warp][q * 2][g * 8 + j * 2]) = make_float2(four[0], four[2]);
             *reinterpret_cast<float2*>(&sums[warp][q * 2 + 1][g * 8 + j * 2]) = make_float2(four[1], four[3]);
         }

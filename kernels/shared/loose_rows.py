@@ -7,7 +7,7 @@ import torch
 from roofscope import Argument, CudaProgram
 
 FEW = 32  # rows of A
-SHORT = 96  # of k
+SHORT = 128  # of k
 _WARPS = 8  # of a block
 _COLUMNS = 64  # of a warp
 _STEP = 32  # of k, of a warp

@@ -43,8 +43,9 @@ private:
 
 // Words of 16 bytes, `pitch` elements apart, of which only what lies from `begin` to `end` is there: zeros otherwise. No branch
 // lies between the loads, so that all are under way at once.
-__device__ __forceinline__ void
-load_within(Eight<true> (&words)[8], const Element* from, long long pitch, const Element* begin, const Element* end) {
+__device__ __forceinline__ void load_within(
+    Eight<true> (&words)[8], const Element* from, long long pitch, const Element* begin, const Element* end
+) {
     bool at_an_edge = false;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {

@@ -1,4 +1,4 @@
-// C = finish(A B) of short sums, in 16 bits, from rows that begin anywhere: 96 of k at most.
+// C = finish(A B) of short sums, in 16 bits, from rows that begin anywhere: 128 of k at most.
 //
 // Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); (m k + k n + m n) 2 bytes, of which most are C's.
 // Mapping: a warp holds 64 columns of B in registers, over all of k, and takes 16 rows of A after 16, which lie in one piece:
@@ -16,8 +16,9 @@ constexpr int SHORT_PITCH = LOOSE_COLUMNS / 2 + 4;  // words of a row in shared 
 
 // The words of 16 bytes that hold the elements from `from` to `end`, by `threads` of which this is number `thread`. Zeros
 // fill up the last word, and what lies in front of the first element in its word is part of the same allocation.
-__device__ __forceinline__ void
-copy_piece(unsigned char* to, const Element* from, const Element* end, int thread, int threads) {
+__device__ __forceinline__ void copy_piece(
+    unsigned char* to, const Element* from, const Element* end, int thread, int threads
+) {
     const auto address = reinterpret_cast<unsigned long long>(from), last = reinterpret_cast<unsigned long long>(end);
     for (unsigned long long at = address / 16 * 16 + thread * 16; at < last; at += threads * 16) {
         const int bytes = static_cast<int>(min(last - at, 16ull));
@@ -61,7 +62,8 @@ __device__ __forceinline__ void multiply_short(
 
     const auto first_of = [&](long long tile) { return a + tile * SHORT_ROWS * k; };
     const auto copy_a = [&](long long tile, int buffer) {
-        if (tile < tiles) copy_piece(pieces + buffer * PIECE, first_of(tile), a + min((tile + 1) * SHORT_ROWS, m) * k, lane, WARP);
+        if (tile < tiles)
+            copy_piece(pieces + buffer * PIECE, first_of(tile), a + min((tile + 1) * SHORT_ROWS, m) * k, lane, WARP);
         commit_copies();
     };
     long long tile = static_cast<long long>(blockIdx.x) * SHORT_WARPS + warp;
@@ -73,7 +75,9 @@ __device__ __forceinline__ void multiply_short(
     copy_a(tile, 0);
     wait_for_copies<0>();
     __syncthreads();
-    const auto past_of = [](const Element* at) { return static_cast<unsigned>(reinterpret_cast<unsigned long long>(at) % 16); };
+    const auto past_of = [](const Element* at) {
+        return static_cast<unsigned>(reinterpret_cast<unsigned long long>(at) % 16);
+    };
     LooseColumns columns[STEPS];
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
@@ -120,7 +124,7 @@ __device__ __forceinline__ void multiply_short(
         }
         __syncwarp();
         // What was A's is C's now.
-        auto& rows = *reinterpret_cast<unsigned(*)[SHORT_ROWS][SHORT_PITCH]>(pieces + buffer * PIECE);
+        auto& rows = *reinterpret_cast<unsigned (*)[SHORT_ROWS][SHORT_PITCH]>(pieces + buffer * PIECE);
 #pragma unroll
         for (int i = 0; i < GROUPS; ++i) {
 #pragma unroll
@@ -155,4 +159,5 @@ __device__ __forceinline__ void multiply_short(
 #define SHORT_ROWS_KERNELS(...)                                                                                   \
     SHORT_ROWS_KERNEL(short_rows_32, 1, 2, __VA_ARGS__)                                                           \
     SHORT_ROWS_KERNEL(short_rows_64, 2, 1, __VA_ARGS__)                                                           \
-    SHORT_ROWS_KERNEL(short_rows_96, 3, 1, __VA_ARGS__)
+    SHORT_ROWS_KERNEL(short_rows_96, 3, 1, __VA_ARGS__)                                                           \
+    SHORT_ROWS_KERNEL(short_rows_128, 4, 1, __VA_ARGS__)
