@@ -3,6 +3,7 @@
 import torch
 
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
+from roofscope.kernels.shared import loose_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import new_ticket
 from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, TILES, Plan, best
@@ -24,6 +25,10 @@ def multiply(
     steps = -(-a.shape[1] * a.element_size() // ROW)
     aligned = (_begins_on_lines(a), _begins_on_lines(b))
     name, plan = best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
+    if dtype.itemsize == a.element_size() == 2:
+        loose = loose_rows.faster_than_tiles(a, b, plan.time_ns)
+        if loose and m * n:
+            return loose(program, a, b, dtype, *extra)
     return launch(program, name, a, b, dtype, *extra, plan=plan)
 
 

@@ -1,36 +1,27 @@
 """Which tile of wgmma_matmul.cuh computes a product, and how blocks share its tiles: a model of the time.
 
-Its constants are fitted to 6132 times on H200s, of some 400 sizes with N(0, 1) in bfloat16 by the best of
+Its constants are fitted to 22414 times on H200s, of some 1340 sizes with N(0, 1) in bfloat16 by the best of
 their tiles. What all of a size have in common, such as the launch and the padding of odd rows, is left out.
 """
 
 import functools
+import math
 from dataclasses import dataclass
 
 ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 BAND = 64
 EQUAL = 0  # of `parts`
 _ALIGNED = (True, True)
-_LINE_NS = 0.93  # of a line of L2 that a block copies
-_AMID = 2.0  # lines of a row that begins amid one
-_MULTICAST_BYTES_PER_NS = 210  # into a multiprocessor
-_DRAM_BYTES_PER_NS = 4500
-_FAR = 1.6  # times as long it takes to bring what several clusters read: L2 has two halves
-# Blocks that share tiles are each elsewhere along k. Of A and B larger than this L2 holds no part until all
-# have read it, and a whole round shared besides the last one costs so much of a tile's time.
-_HELD_BYTES = 2**27
-_APART = 0.4
-# Of a kernel by the blocks of its clusters, and whether it has several warpgroups that multiply.
-_START_NS = {
-    (1, False): 210,
-    (1, True): 400,
-    (2, False): 600,
-    (2, True): 740,
-    (4, False): 500,
-    (4, True): 610,
-    (8, False): 160,
-    (8, True): 540,
-}
+_LINE_NS = 0.26  # of a line of L2 that a block copies
+_AMID = 6.13  # times as long takes a row that begins amid one
+_MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
+_DRAM_BYTES_PER_NS = 4083
+_FAR = 1.49  # times as long it takes to bring what several clusters read: L2 has two halves
+# Of a step, for each row of B, or of A, of each block that wants the same lines of L2 at once.
+_CROWD_B_NS = 0.0056
+_CROWD_A_NS = 0.0029
+_CROWD = 132  # blocks at most that are at work at once
+_SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read other lines at once
 
 
 @dataclass(frozen=True)
@@ -44,18 +35,19 @@ class Plan:
 
 @dataclass(frozen=True)
 class Tile:
-    """A kernel's tile of C, stages of its ring, and the time of a step if nothing but products takes time.
+    """A kernel's tile of C, stages of its ring, the time of a step if nothing but products takes time.
 
     A cluster computes so many tiles ``above`` and ``beside`` each other. Where few tiles are left for a last
     round, each may be shared by ``parts`` blocks, over a part of k each; or, where that is 0, all clusters
     share these tiles equally, wherever in a tile a share begins. A tile ``across`` has 64 columns, not rows,
-    for each warpgroup.
+    for each warpgroup. Its kernel starts ``start_ns`` later than the leanest.
     """
 
     rows: int
     columns: int
     stages: int
     step_ns: int
+    start_ns: int = 0
     above: int = 1
     beside: int = 1
     parts: int = 1
@@ -76,8 +68,13 @@ class Tile:
         return (self.warpgroups + 1) * 128
 
     @property
+    def _bands(self) -> int:
+        """Columns of whole bands."""
+        return -(-self.columns // BAND) * BAND
+
+    @property
     def _step_bytes(self) -> int:
-        return (self.rows + -(-self.columns // BAND) * BAND) * ROW
+        return (self.rows + self._bands) * ROW
 
     @property
     def shared_bytes(self) -> int:
@@ -97,24 +94,25 @@ class Tile:
 
     def step_of(self, aligned: tuple[bool, bool]) -> float:
         """Time of a step where rows of A, and of B, begin on lines of L2, or else lie in two of them each."""
-        of_a, of_b = self.rows / self.beside, -(-self.columns // BAND) * BAND / self.above
+        of_a, of_b = self.rows / self.beside, self._bands / self.above
         lines_ns = _LINE_NS * (of_a * (1 if aligned[0] else _AMID) + of_b * (1 if aligned[1] else _AMID))
         multicast_ns = self._step_bytes / _MULTICAST_BYTES_PER_NS if self.cluster > 1 else 0
         return _both(self.step_ns, lines_ns, multicast_ns, power=3)
 
+    def _crowd_ns(self, m: int, n: int) -> float:
+        """By how much a step is longer where many blocks want the same lines of B, or of A, at once."""
+        above, beside = min(-(-m // self.rows), _CROWD), min(-(-n // self.columns), _CROWD)
+        of_b = _CROWD_B_NS * above / self.above * self._bands
+        return of_b + _CROWD_A_NS * beside / self.beside * self.rows
+
     def _end_ns(self, n: int, c_bytes: int) -> float:
         """To store a tile, more where threads do it because rows are not of whole 16 bytes."""
         elements = self.rows * self.columns
-        ns = 280 + elements / 17
+        ns = 235 + elements / 19.0
         if n * c_bytes % 16:
             by_a_warpgroup = 2.5 if self.columns % BAND == 0 else 1  # of boxes of half the width
             ns += elements / (by_a_warpgroup * self.warpgroups)
         return ns
-
-    @property
-    def _start_ns(self) -> int:
-        """By how much it is later than the leanest kernel's."""
-        return 0 if self.parts == self.cluster == 1 else _START_NS[self.cluster, self.warpgroups > 1]
 
     def plans(
         self,
@@ -138,7 +136,7 @@ class Tile:
             return []
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)
-        step_ns = self.step_of(aligned)
+        step_ns = self.step_of(aligned) + self._crowd_ns(m, n)
         end_ns = self._end_ns(n, c_bytes)
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else _FAR)
@@ -147,25 +145,28 @@ class Tile:
         elements = self.rows * self.columns
 
         def plan(blocks: int, alone: int, steps_ns: float, meet_ns: float = 0) -> Plan:
-            return Plan(blocks, alone, _both(steps_ns, dram_ns, power=2) + self._start_ns + meet_ns)
+            return Plan(blocks, alone, _both(steps_ns, dram_ns, power=2) + self.start_ns + meet_ns)
 
         blocks = min(-(-count * self.cluster // together) * together, most)
         plans = [plan(blocks, count, (whole + bool(rest)) * tile_ns)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared_ns = whole * tile_ns + -(-steps // self.parts) * step_ns + end_ns
             grid = most if whole else rest * self.parts
-            plans.append(plan(grid, count - rest, shared_ns, 50 + elements / 12.4))
+            meet_ns = 21 + 6 * math.log2(self.parts) + elements / 11.7
+            plans.append(plan(grid, count - rest, shared_ns, meet_ns))
         elif (
             self.parts == EQUAL and rest * steps > 0 and (rest + units) * steps < 2**31
         ):  # which 32 bits count
             # A tile's parts meet in memory, where one block adds them one by one.
-            shared_ns = whole * tile_ns + -(-rest * steps // units) * step_ns + end_ns
-            plans.append(plan(most, count - rest, shared_ns, 1200 + 640 * -(-units // rest) + elements / 7.4))
+            shared = -(-rest * steps // units)
+            shared_ns = whole * tile_ns + shared * step_ns + end_ns
+            meet_ns = 56 + 1107 * -(-units // rest) + elements / 34.6 + shared * _SHARED_STEP_NS
+            plans.append(plan(most, count - rest, shared_ns, meet_ns))
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
             if whole:
-                shared_ns = (whole - 1) * tile_ns + -(-(rest + units) * steps // units) * step_ns + 2 * end_ns
-                apart_ns = _APART * tile_ns if (m + n) * steps * ROW > _HELD_BYTES else 0
-                meet_ns = 2500 + elements / 11.5 + apart_ns
+                shared = -(-(rest + units) * steps // units)
+                shared_ns = (whole - 1) * tile_ns + shared * step_ns + 2 * end_ns
+                meet_ns = 213 + elements / 112.1 + shared * _SHARED_STEP_NS
                 plans.append(plan(most, count - rest - units, shared_ns, meet_ns))
         return plans
 
@@ -190,51 +191,70 @@ def _both(*times: float, power: int) -> float:
 
 
 TILES = {
-    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=586, above=2, parts=EQUAL),
-    "tile_128x224_pair": Tile(128, 224, stages=4, step_ns=564, above=2, parts=EQUAL),
-    "tile_128x256": Tile(128, 256, stages=4, step_ns=575, parts=2),
-    "tile_128x192": Tile(128, 192, stages=4, step_ns=425, parts=2),
-    "tile_128x128": Tile(128, 128, stages=6, step_ns=258, parts=2),
-    "tile_64x128": Tile(64, 128, stages=8, step_ns=120, parts=2),
-    "tile_64x64_halves": Tile(64, 64, stages=8, step_ns=143, parts=2),
-    "tile_64x64": Tile(64, 64, stages=8, step_ns=116),
-    "across_208x128_pair": Tile(208, 128, stages=4, step_ns=474, beside=2, parts=EQUAL, across=True),
-    "across_192x128_pair": Tile(192, 128, stages=4, step_ns=475, beside=2, parts=EQUAL, across=True),
-    "across_160x128_pair": Tile(160, 128, stages=5, step_ns=399, beside=2, parts=EQUAL, across=True),
-    "across_144x128_pair": Tile(144, 128, stages=5, step_ns=326, beside=2, parts=EQUAL, across=True),
-    "across_192x192_pair": Tile(192, 192, stages=4, step_ns=640, beside=2, across=True),
-    "across_176x192_above": Tile(176, 192, stages=4, step_ns=599, above=2, across=True),
-    "across_96x192_above": Tile(96, 192, stages=5, step_ns=368, above=2, across=True),
-    "tile_64x128_above": Tile(64, 128, stages=8, step_ns=192, above=2, parts=EQUAL),
-    "across_144x128": Tile(144, 128, stages=5, step_ns=333, parts=2, across=True),
-    "across_112x128": Tile(112, 128, stages=6, step_ns=254, parts=2, across=True),
-    "across_96x128": Tile(96, 128, stages=6, step_ns=207, parts=2, across=True),
-    "across_80x128": Tile(80, 128, stages=7, step_ns=194, parts=2, across=True),
-    "across_64x128": Tile(64, 128, stages=8, step_ns=143, parts=2, across=True),
-    "across_128x64": Tile(128, 64, stages=8, step_ns=184, parts=2, across=True),
-    "across_96x64": Tile(96, 64, stages=7, step_ns=172, parts=2, across=True),
-    "across_32x64": Tile(32, 64, stages=8, step_ns=123, parts=2, across=True),
-    "across_16x64": Tile(16, 64, stages=9, step_ns=131, parts=2, across=True),
-    "across_64x128_quarters": Tile(64, 128, stages=8, step_ns=160, parts=4, across=True),
-    "across_64x64_quarters": Tile(64, 64, stages=6, step_ns=148, parts=4, across=True),
-    "across_64x64_eighths": Tile(64, 64, stages=6, step_ns=178, parts=8, across=True),
-    "across_32x64_quarters": Tile(32, 64, stages=8, step_ns=129, parts=4, across=True),
-    "across_176x128_2x2": Tile(176, 128, stages=5, step_ns=402, above=2, beside=2, across=True),
-    "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=353, above=2, beside=2, across=True),
-    "across_112x128_2x2": Tile(112, 128, stages=6, step_ns=243, above=2, beside=2, across=True),
-    "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=255, above=4, beside=2, across=True),
-    "across_96x128_4x2": Tile(96, 128, stages=6, step_ns=217, above=4, beside=2, across=True),
-    "across_80x128_2x2": Tile(80, 128, stages=7, step_ns=195, above=2, beside=2, across=True),
-    "across_64x128_2x4": Tile(64, 128, stages=8, step_ns=189, above=2, beside=4, across=True),
-    "across_112x64_2x2": Tile(112, 64, stages=8, step_ns=163, above=2, beside=2, across=True),
-    "across_96x64_2x4": Tile(96, 64, stages=9, step_ns=200, above=2, beside=4, across=True),
-    "across_64x64_4x2": Tile(64, 64, stages=9, step_ns=141, above=4, beside=2, across=True),
-    "across_32x64_4x2": Tile(32, 64, stages=9, step_ns=116, above=4, beside=2, across=True),
-    "tile_128x192_4x2": Tile(128, 192, stages=4, step_ns=425, above=4, beside=2),
-    "tile_128x128_2x2": Tile(128, 128, stages=6, step_ns=274, above=2, beside=2),
-    "across_96x64_quarters": Tile(96, 64, stages=8, step_ns=162, parts=4, across=True),
-    "across_80x64": Tile(80, 64, stages=9, step_ns=175, parts=2, across=True),
-    "across_48x64": Tile(48, 64, stages=9, step_ns=119, parts=2, across=True),
+    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=577, start_ns=660, above=2, parts=EQUAL),
+    "tile_128x224_pair": Tile(128, 224, stages=4, step_ns=524, start_ns=680, above=2, parts=EQUAL),
+    "tile_128x256": Tile(128, 256, stages=4, step_ns=575, start_ns=370, parts=2),
+    "tile_128x192": Tile(128, 192, stages=4, step_ns=429, start_ns=330, parts=2),
+    "tile_128x128": Tile(128, 128, stages=6, step_ns=314, start_ns=380, parts=2),
+    "tile_64x128": Tile(64, 128, stages=8, step_ns=170, start_ns=320, parts=2),
+    "tile_64x64_halves": Tile(64, 64, stages=8, step_ns=152, start_ns=290, parts=2),
+    "tile_64x64": Tile(64, 64, stages=8, step_ns=121, start_ns=0),
+    "across_208x128_pair": Tile(
+        208, 128, stages=4, step_ns=464, start_ns=680, beside=2, parts=EQUAL, across=True
+    ),
+    "across_144x128_pair": Tile(
+        144, 128, stages=5, step_ns=315, start_ns=690, beside=2, parts=EQUAL, across=True
+    ),
+    "across_192x192_pair": Tile(192, 192, stages=4, step_ns=614, start_ns=670, beside=2, across=True),
+    "across_176x192_above": Tile(176, 192, stages=4, step_ns=603, start_ns=670, above=2, across=True),
+    "across_96x192_above": Tile(96, 192, stages=5, step_ns=341, start_ns=700, above=2, across=True),
+    "across_64x128": Tile(64, 128, stages=8, step_ns=184, start_ns=400, parts=2, across=True),
+    "across_64x128_quarters": Tile(64, 128, stages=8, step_ns=184, start_ns=440, parts=4, across=True),
+    "across_64x64_quarters": Tile(64, 64, stages=6, step_ns=163, start_ns=250, parts=4, across=True),
+    "across_64x64_eighths": Tile(64, 64, stages=6, step_ns=175, start_ns=380, parts=8, across=True),
+    "across_32x64_quarters": Tile(32, 64, stages=8, step_ns=137, start_ns=250, parts=4, across=True),
+    "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=330, start_ns=570, above=2, beside=2, across=True),
+    "across_112x128_2x2": Tile(112, 128, stages=6, step_ns=225, start_ns=560, above=2, beside=2, across=True),
+    "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=234, start_ns=500, above=4, beside=2, across=True),
+    "across_96x128_4x2": Tile(96, 128, stages=6, step_ns=219, start_ns=490, above=4, beside=2, across=True),
+    "across_80x128_2x2": Tile(80, 128, stages=7, step_ns=180, start_ns=570, above=2, beside=2, across=True),
+    "across_64x64_4x2": Tile(64, 64, stages=9, step_ns=133, start_ns=110, above=4, beside=2, across=True),
+    "across_32x64_4x2": Tile(32, 64, stages=9, step_ns=133, start_ns=70, above=4, beside=2, across=True),
+    "across_96x64_quarters": Tile(96, 64, stages=8, step_ns=148, start_ns=350, parts=4, across=True),
+    "across_80x64": Tile(80, 64, stages=9, step_ns=156, start_ns=360, parts=2, across=True),
+    "across_48x64": Tile(48, 64, stages=9, step_ns=123, start_ns=270, parts=2, across=True),
+    "tile_128x160_2x1": Tile(128, 160, stages=4, step_ns=383, start_ns=680, above=2, parts=EQUAL),
+    "tile_64x128_8x1": Tile(64, 128, stages=8, step_ns=162, start_ns=130, above=8),
+    "tile_128x128_4x1": Tile(128, 128, stages=6, step_ns=243, start_ns=550, above=4),
+    "tile_128x128_4x2": Tile(128, 128, stages=6, step_ns=240, start_ns=490, above=4, beside=2),
+    "tile_128x192_2x1": Tile(128, 192, stages=4, step_ns=412, start_ns=660, above=2, parts=EQUAL),
+    "tile_128x256_4x1": Tile(128, 256, stages=4, step_ns=514, start_ns=540, above=4),
+    "across_112x192_2x1": Tile(112, 192, stages=5, step_ns=358, start_ns=690, above=2, across=True),
+    "across_128x192_2x1": Tile(128, 192, stages=5, step_ns=418, start_ns=680, above=2, across=True),
+    "across_144x192_2x1": Tile(144, 192, stages=4, step_ns=472, start_ns=680, above=2, across=True),
+    "across_160x192_2x1": Tile(160, 192, stages=4, step_ns=533, start_ns=670, above=2, across=True),
+    "across_96x128_quarters": Tile(96, 128, stages=6, step_ns=231, start_ns=420, parts=4, across=True),
+    "across_80x128_4x1": Tile(80, 128, stages=7, step_ns=192, start_ns=410, above=4, across=True),
+    "across_112x128_4x1": Tile(112, 128, stages=6, step_ns=236, start_ns=520, above=4, across=True),
+    "across_80x128_2x1": Tile(80, 128, stages=7, step_ns=193, start_ns=680, above=2, across=True),
+    "across_176x128_2x1": Tile(176, 128, stages=5, step_ns=412, start_ns=670, above=2, across=True),
+    "across_208x128_2x1": Tile(208, 128, stages=4, step_ns=487, start_ns=670, above=2, across=True),
+    "across_160x128_1x4": Tile(160, 128, stages=5, step_ns=328, start_ns=550, beside=4, across=True),
+    "across_64x64_4x1": Tile(64, 64, stages=9, step_ns=117, start_ns=190, above=4, across=True),
+    "across_96x64_4x1": Tile(96, 64, stages=9, step_ns=145, start_ns=250, above=4, across=True),
+    "across_96x64_1x4": Tile(96, 64, stages=9, step_ns=113, start_ns=260, beside=4, across=True),
+    "across_64x64_1x8": Tile(64, 64, stages=9, step_ns=125, start_ns=0, beside=8, across=True),
+    "across_128x64_1x8": Tile(128, 64, stages=8, step_ns=133, start_ns=190, beside=8, across=True),
+    "across_160x64_2x2": Tile(160, 64, stages=7, step_ns=221, start_ns=350, above=2, beside=2, across=True),
+    "across_80x64_2x2": Tile(80, 64, stages=9, step_ns=131, start_ns=280, above=2, beside=2, across=True),
+    "across_48x64_4x2": Tile(48, 64, stages=9, step_ns=137, start_ns=60, above=4, beside=2, across=True),
+    "across_32x64_4x1": Tile(32, 64, stages=9, step_ns=119, start_ns=120, above=4, across=True),
+    "across_208x128_2x2": Tile(208, 128, stages=4, step_ns=448, start_ns=550, above=2, beside=2, across=True),
+    "across_16x64_4x1": Tile(16, 64, stages=9, step_ns=130, start_ns=80, above=4, across=True),
+    "across_32x64_2x1": Tile(32, 64, stages=9, step_ns=111, start_ns=270, above=2, across=True),
+    "across_128x64_eighths": Tile(128, 64, stages=8, step_ns=147, start_ns=410, parts=8, across=True),
+    "across_48x64_8x1": Tile(48, 64, stages=9, step_ns=152, start_ns=70, above=8, across=True),
+    "across_64x64_2x1": Tile(64, 64, stages=9, step_ns=135, start_ns=290, above=2, across=True),
 }
 
 

@@ -41,7 +41,7 @@ constexpr int ROW = 128;       // bytes of a row in shared memory: what the swiz
 constexpr int ATOM = 8 * ROW;  // the swizzle's period
 constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
-// ---- wgmma: sum (64 x 64, 128, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
+// ---- wgmma: sum (64 x 64, 128, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
 
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_8(i) SUMS_4(i), SUMS_4((i) + 4)
@@ -77,6 +77,9 @@ __device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long lon
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(128, NAMES_64, "%64", "%65", TRANSPOSES, SUMS_64(0));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[80], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(160, NAMES_80, "%80", "%81", TRANSPOSES, SUMS_64(0), SUMS_16(64));
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[96], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(192, NAMES_96, "%96", "%97", TRANSPOSES, SUMS_64(0), SUMS_32(64));

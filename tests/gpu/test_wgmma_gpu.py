@@ -24,7 +24,13 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
-from roofscope.kernels.shared import mma_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
+from roofscope.kernels.shared import (
+    loose_rows,
+    mma_attention,
+    wgmma_attention,
+    wgmma_attention_backward,
+    wgmma_matmul,
+)
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_plans import TILES
 from roofscope.profiling.worker.build.providers import cuda
@@ -84,6 +90,7 @@ def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: py
     """With the tiles of the last round shared and not."""
     kernel, module, program = built(name, dtype)
     step = 32 if name == "matmul_tf32" else 128 if name == "matmul_fp8" else 64
+    monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: None)
     for sizes in SIZES:
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         m, n, steps = sizes["m"], sizes["n"], -(-sizes["k"] // step)
@@ -105,6 +112,38 @@ def test_the_chosen_tile_is_right_at_any_size(name: str, dtype: Dtype) -> None:
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, dtype, device="cuda")
         error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {k}"
+
+
+LOOSE = [
+    # Rows, and a parameter of the launch: blocks that share k, or rounds of blocks.
+    *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
+    *((loose_rows.multiply_short_rows, m, {"rounds": rounds}) for m in (1, 70, 2000) for rounds in (0.01, 4)),
+]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 6, 8])
+@pytest.mark.parametrize(("product", "m", "given"), LOOSE)
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+@pytest.mark.parametrize("name", ["matmul", "matmul_relu", "matmul_bias_gelu"])
+def test_rows_are_right_that_begin_anywhere(
+    name: str, dtype: Dtype, product: Any, m: int, given: Any, offset: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies around A and B is NaN, so that nothing of it may count."""
+    kernel, module, program = built(name, dtype)
+    called = functools.partial(product, **given)
+    monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: called)
+    for n, k in ((1, 1), (7, 31), (64, 32), (257, 96), (1003, 65), (56, 64), (120, 17)):
+        longer = k * 37 if product is loose_rows.multiply_few_rows else k
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": longer}, dtype, device="cuda")
+        among = tuple(among_nan(matrix, offset) for matrix in inputs[:2])
+        error = relative_error((module.run(program, *among, *inputs[2:]),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {longer}"
+
+
+def among_nan(matrix: torch.Tensor, offset: int) -> torch.Tensor:
+    around = torch.full((matrix.numel() + offset + 64,), math.nan, dtype=matrix.dtype, device=matrix.device)
+    within = around[offset : offset + matrix.numel()].view(matrix.shape)
+    return within.copy_(matrix)
 
 
 def test_clusters_of_four_and_eight_find_room() -> None:

@@ -1,0 +1,125 @@
+"""Launches few_rows.cuh and short_rows.cuh: products in 16 bits from rows that begin anywhere."""
+
+from collections.abc import Callable
+
+import torch
+
+from roofscope import Argument, CudaProgram
+
+FEW = 32  # rows of A
+SHORT = 128  # of k
+_WARPS = 8  # of a block
+_COLUMNS = 64  # of a warp
+_STEP = 32  # of k, of a warp
+_FEW_STEP = _WARPS * _STEP  # of a block of few rows
+_UNIT = 8  # elements in 16 bytes
+_SHORT_ROWS = 16  # that a warp takes at once
+_CLUSTERS = (1, 2, 4, 8)
+
+Product = Callable[..., torch.Tensor]
+
+
+def is_whole(matrix: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    return matrix.shape[1] % _UNIT == 0 and matrix.data_ptr() % 16 == 0
+
+
+def few_rows_cluster(n: int, k: int, multiprocessors: int) -> int:
+    """Blocks that share k: so many that two rounds of blocks fill the GPU, if each has some steps to do."""
+    columns, steps = -(-n // _COLUMNS), -(-k // _FEW_STEP)
+    wanted = [c for c in _CLUSTERS if columns * c >= 2 * multiprocessors] or [_CLUSTERS[-1]]
+    return max(c for c in _CLUSTERS if c == 1 or (c <= wanted[0] and 2 * c <= steps))
+
+
+def multiply_few_rows(
+    program: CudaProgram,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    dtype: torch.dtype,
+    *extra: Argument,
+    cluster: int | None = None,
+) -> torch.Tensor:
+    """C from at most FEW rows of A and a B whose rows begin anywhere."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), dtype=dtype, device=a.device)
+    rows = next(rows for rows in (8, 16, 32) if m <= rows)
+    groups, steps = rows // 8, -(-k // _FEW_STEP)
+    units = steps * _WARPS * groups * 32  # of 16 bytes, one a thread
+    ordered = torch.empty((units, _UNIT), dtype=a.dtype, device=a.device)
+    program.launch("ordered_rows", -(-units // 256), 256, a, ordered, m, k, groups, overlaps=True)
+    width = _COLUMNS if is_whole(b) else _COLUMNS - _UNIT
+    cluster = cluster or few_rows_cluster(n, k, program.multiprocessor_count)
+    program.launch(
+        f"few_rows_{rows}",
+        -(-n // width) * cluster,
+        _WARPS * 32,
+        ordered,
+        b,
+        c,
+        m,
+        n,
+        k,
+        width,
+        *extra,
+        overlaps=True,
+        cluster=cluster,
+    )
+    return c
+
+
+def multiply_short_rows(
+    program: CudaProgram,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    dtype: torch.dtype,
+    *extra: Argument,
+    rounds: float = 1,
+) -> torch.Tensor:
+    """C from A and B with rows that begin anywhere, and no more than SHORT of k."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), dtype=dtype, device=a.device)
+    steps = max(-(-k // _STEP), 1)
+    columns, tiles = -(-n // _COLUMNS), -(-m // _SHORT_ROWS)
+    at_once = program.multiprocessor_count * (2 if steps == 1 else 1)
+    blocks = max(1, min(-(-tiles // _WARPS), round(rounds * at_once / columns)))
+    piece = max(_SHORT_ROWS * steps * _STEP * 2 + 64, _SHORT_ROWS * (_COLUMNS * 2 + 16))
+    program.launch(
+        f"short_rows_{steps * _STEP}",
+        (blocks, columns),
+        _WARPS * 32,
+        a,
+        b,
+        c,
+        m,
+        n,
+        k,
+        *extra,
+        shared_bytes=steps * _STEP * (_COLUMNS * 2 + 16) + _WARPS * 2 * piece,
+        overlaps=True,
+    )
+    return c
+
+
+# About the times of a product, beyond what all have in common.
+_PADDING_NS = 2060  # by one kernel, and for each element
+_PADDING_ELEMENT_NS = 0.00093
+_FEW_NS = 1500
+_FEW_BYTES_PER_NS = 3500
+_SHORT_NS = 600
+_SHORT_BYTES_PER_NS = 2500
+_MOST_COLUMNS = 2**16 * _COLUMNS - _COLUMNS  # of blocks beside each other
+
+
+def faster_than_tiles(a: torch.Tensor, b: torch.Tensor, tiles_ns: float) -> Product | None:
+    """What takes the rows as they lie, where that is faster than tiles of wgmma, behind a copy if need be."""
+    (m, k), n = a.shape, b.shape[1]
+    lacking = [matrix.numel() for matrix in (a, b) if not is_whole(matrix)]
+    if lacking:
+        tiles_ns += _PADDING_NS + sum(lacking) * _PADDING_ELEMENT_NS
+    times: list[tuple[float, Product]] = []
+    if m <= FEW:
+        times.append((_FEW_NS + 2 * n * k / _FEW_BYTES_PER_NS, multiply_few_rows))
+    if lacking and k <= SHORT and n <= _MOST_COLUMNS:
+        times.append((_SHORT_NS + 2 * m * n / _SHORT_BYTES_PER_NS, multiply_short_rows))
+    time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
+    return product if time_ns < tiles_ns else None
