@@ -163,6 +163,11 @@ __device__ __forceinline__ void copy_bytes(void* to, const void* from, unsigned 
                  : "memory");
 }
 
+// Asks L2 for `bytes`, a multiple of 16, from an address that is one too.
+__device__ __forceinline__ void ask_l2(const void* from, unsigned bytes) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
 // The same for what L2 is to evict after what was written: load_evict_last says for whom.
 __device__ __forceinline__ void copy_bytes_evict_last(void* to, const void* from, unsigned bytes, Barrier* barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"

@@ -170,9 +170,20 @@ constexpr int BLOCKS = __CUDA_ARCH__ == 900 ? 8 : 6;
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) top_k_short_rows(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ value, long long* __restrict__ index, long long cols
 ) {
+    constexpr int AT_ONCE = 4;
     __shared__ Found found;
+    Batch<AT_ONCE> batch;
     const long long row = blockIdx.x;
-    find(x + row * cols, Part(x + row * cols, cols, 0, 1, 0), found);
+    const SCALAR* const of_row = x + row * cols;
+    const Part part(of_row, cols, 0, 1, 0);
+    const auto start_loads = [&] {
+        begin(of_row, part, batch);
+#ifdef HAS_CLUSTERS
+        const long long rest = part.last - AT_ONCE * THREADS;  // which L2 has by the time that it is loaded
+        if (threadIdx.x == 0 && rest > 0) ask_l2(of_row + part.run.pack_at(AT_ONCE * THREADS), rest * sizeof(Bits));
+#endif
+    };
+    find(of_row, part, found, batch, start_loads, [] {});
     rank(found.keys, found.count, Store(x, value, index, row, cols));
 }
 

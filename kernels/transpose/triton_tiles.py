@@ -17,6 +17,8 @@ from roofscope.kernels.shared.hints import hint_of
 SIDE_BYTES = 256
 FEWEST_THIN_TILES = 128  # so that all multiprocessors share a thin matrix of more elements than SMALL
 SMALL = 2**18
+NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32 would have few
+NARROW_TILE, MOST_OF_NARROW = (64, 16), 2**20
 
 
 @triton.jit
@@ -44,6 +46,8 @@ def _transpose(
 
 def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
     """Height and width: ``side`` squared, or less where tiles would be too few."""
+    if min(rows, cols) in NARROW and rows * cols <= MOST_OF_NARROW and side == SIDE_BYTES // 2:
+        return NARROW_TILE
     for height, width, fewest in ((side, side, 512), (64, 64, 512), (64, 32, 768), (32, 32, 0)):
         if triton.cdiv(rows, height) * triton.cdiv(cols, width) >= fewest:
             break
