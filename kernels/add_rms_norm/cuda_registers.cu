@@ -59,6 +59,7 @@ __device__ __forceinline__ void add_and_normalise(
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                    \
+        start_early();                                                                                       \
         add_and_normalise<GROUP, PACKS, WIDTH>(x, residual, w, y, h, rows, cols);                            \
     }
 
@@ -86,6 +87,7 @@ KERNELS_BY(4)
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) { \
+        start_early();                                                                       \
         rows_by_groups<GROUP, PACKS>(AddRmsNorm(x, residual, {w, cols}, y, h), rows, cols);  \
     }
 
@@ -94,6 +96,22 @@ KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_16, 16, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_32, 32, 4, 128, 7)
 KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL_AT_ANY_ALIGNMENT(add_rms_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Rows of up to LANES * EACH elements, at any alignment.
+#define KERNEL_OF_ELEMENTS(LANES, EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(128) add_rms_norm_elements_##LANES##_##EACH(                \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
+        SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                    \
+        start_early();                                                                                       \
+        rows_by_elements<LANES, EACH>(AddRmsNorm(x, residual, {w, cols}, y, h), rows, cols);                 \
+    }
+
+KERNEL_OF_ELEMENTS(1, 2)
+KERNEL_OF_ELEMENTS(1, 4)
+KERNEL_OF_ELEMENTS(2, 4)
+KERNEL_OF_ELEMENTS(4, 4)
+KERNEL_OF_ELEMENTS(8, 4)
+KERNEL_OF_ELEMENTS(16, 4)
 
 template <bool PACKED>
 __device__ __forceinline__ void add_and_normalise_by_pieces(
@@ -118,6 +136,7 @@ extern "C" __global__ void __launch_bounds__(1024) add_rms_norm_pieces(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,
     SCALAR* __restrict__ y, SCALAR* h, long long rows, long long cols
 ) {
+    start_early();
     const long long start = blockIdx.x * cols;
     if (are_packed(cols, x + start, residual + start, w, y + start, h + start)) {
         add_and_normalise_by_pieces<true>(x + start, residual + start, w, y + start, h + start, cols);

@@ -11,5 +11,6 @@ def run(
     """RMS norm of ``h = x + residual``, (rows, cols), scaled by ``w``, (cols,), and ``h``; contiguous."""
     y, h = torch.empty_like(x), torch.empty_like(x)
     tensors = (x, residual, w, y, h)
-    launch_rows(program, "add_rms_norm", *tensors, at_any_alignment=True, narrow=(8, 4), narrow_packs=4)
+    how = {"at_any_alignment": True, "narrow": (8, 4), "narrow_packs": 4, "by_elements": True}
+    launch_rows(program, "add_rms_norm", *tensors, **how)
     return y, h

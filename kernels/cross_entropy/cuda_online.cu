@@ -125,9 +125,7 @@ extern "C" __global__ void cross_entropy_join(
     piece += row * pieces;
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
     for (int other = threadIdx.x; other < pieces; other += blockDim.x) {
-        const Statistics found = piece[other];
-        const float highest = fmaxf(mine.highest, found.highest);
-        mine = {highest, mine.total * rescale(mine.highest, highest) + found.total * rescale(found.highest, highest)};
+        mine = joined(mine, piece[other]);
     }
     const Statistics all = over_block(mine);
     if (threadIdx.x == 0) store_loss(all, at_label, label == IGNORED, loss + row);

@@ -30,8 +30,8 @@ LANES_AND_PACKS = (
     (4, 1),
     (8, 1),
     (8, MOST_PACKS),
-    (16, MOST_PACKS),
     (16, 1),
+    (16, MOST_PACKS),
     (WARP, 1),
     (WARP, 2),
     (WARP, 4),
@@ -42,16 +42,18 @@ MOST_BLOCK_WORDS = 2048  # of 16 bytes, of a row that a block keeps
 LEAST_ACCESS = 4  # bytes on which short rows start that have kernels of their own
 HOPPER, MEASURED_BYTES = "sm_90", 2  # clusters and rings are right for all, but only timed there and so wide
 
-# ---- Few rows, each by a cluster -----------------------------------------------------------------
-MOST_CLUSTER = 16  # blocks
-CLUSTER_ROWS = 4  # of a multiprocessor, at most
+# ---- Few rows, each by a block or a cluster ------------------------------------------------------
 LEAST_CLUSTER_ROW_BYTES = 8 * 1024
-LEAST_PART_BYTES = 4 * 1024  # of a block among several
-MOST_PART_BYTES = 40 * 1024  # of any: of longer ones the whole device has more under way
-MOST_SHARED_ROWS_BYTES = 2 * 1024 * 1024  # of all rows that several blocks share, likewise
-MOST_CLUSTER_THREADS = 512
-PACKS_OF_A_SHORT_PART = 320  # or fewer, in a cluster: a thread has one each
-MOST_AT_ONCE = 4  # packs of a thread, as in row_clusters.cuh: of a block alone, as fewer warps have to meet
+MOST_ALONE_BYTES = 24 * 1024  # of a row that more blocks are no faster for, however few rows there are
+MOST_BLOCK_ROW_BYTES = 64 * 1024  # of a row that a block has alone as rows are more
+# Of a longer row: where multiprocessors have more than one; otherwise, as a small cluster takes as long to
+# meet as a large one; and of rows of more than these bytes.
+CLUSTERS, MOST_OF_SMALL_BYTES, MOST_OF_MIDDLE_BYTES = (4, 8, 16), 64 * 1024, 128 * 1024
+MOST_PART_BYTES = 40 * 1024  # of a block in a cluster: of longer ones the whole device has more under way
+MOST_SHARED_ROWS_BYTES = 32 * 1024 * 1024  # of all rows by clusters, likewise
+LEAST_CLUSTER_THREADS, MOST_CLUSTER_THREADS = 128, 512
+# Of a thread, as in row_clusters.cuh, and where more threads have nothing else to do.
+PACKS_AT_ONCE, FEW_PACKS = 4, 2
 
 # ---- Very many rows, by rings --------------------------------------------------------------------
 STAGES = 2  # of a ring: warps that wait for more begin later
@@ -138,21 +140,31 @@ def ring_of(rows: int, row_bytes: int, access: int, multiprocessors: int) -> Rin
 
 def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int] | None:
     """Blocks of each of few rows, and threads of a block; None where rows are many, short or very long."""
-    if row_bytes < LEAST_CLUSTER_ROW_BYTES or rows > CLUSTER_ROWS * multiprocessors:
+    if row_bytes < LEAST_CLUSTER_ROW_BYTES or rows > 4 * multiprocessors:
         return None
-    choices = [1 << power for power in range(MOST_CLUSTER.bit_length())]
-    fit = [n for n in choices if n * rows <= 2 * multiprocessors and row_bytes >= n * LEAST_PART_BYTES]
-    blocks = max(fit, default=1)
-    part = row_bytes // blocks
-    if part > MOST_PART_BYTES or (blocks > 1 and rows * row_bytes > MOST_SHARED_ROWS_BYTES):
+    packs = -(-row_bytes // PACK_BYTES)
+    many = rows > 2 * multiprocessors
+    if many or row_bytes <= MOST_ALONE_BYTES:
+        wide = many or (rows <= multiprocessors and packs <= FEW_PACKS * MOST_THREADS)
+        threads = _whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE)
+        return (1, threads) if row_bytes <= MOST_BLOCK_ROW_BYTES else None
+    small, middle, large = CLUSTERS
+    blocks = middle if row_bytes <= MOST_OF_MIDDLE_BYTES else large
+    if rows > multiprocessors:
+        if blocks == large:
+            return None
+        blocks = small if row_bytes <= MOST_OF_SMALL_BYTES else middle
+    if row_bytes > blocks * MOST_PART_BYTES or rows * row_bytes > MOST_SHARED_ROWS_BYTES:
         return None
-    packs = -(-part // PACK_BYTES)
-    each = 2
-    if blocks > 1 and packs <= PACKS_OF_A_SHORT_PART:
-        each = 1
-    elif blocks == 1 and rows <= FEW_ROWS * multiprocessors:
-        each = MOST_AT_ONCE
-    return blocks, min(-(-packs // (each * 2 * WARP)) * 2 * WARP, MOST_CLUSTER_THREADS)
+    packs = -(-packs // blocks)
+    wide = multiprocessors < rows * blocks <= 2 * multiprocessors and packs > FEW_PACKS * MOST_THREADS
+    threads = max(_whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE), LEAST_CLUSTER_THREADS)
+    return blocks, min(threads, MOST_THREADS) if rows * blocks > 2 * multiprocessors else threads
+
+
+def _whole_warps(packs: int, each: int) -> int:
+    """Threads that have so many packs each, or more."""
+    return min(-(-packs // (each * 2 * WARP)) * 2 * WARP, MOST_CLUSTER_THREADS)
 
 
 def pieces_of_row(rows: int, row_bytes: int, at_once: int) -> int:
@@ -189,7 +201,10 @@ def short_kernel(rows: int, cols: int, x: torch.Tensor, multiprocessors: int) ->
         words, how = -(-(cols * size + PACK_BYTES - size) // PACK_BYTES), ""
     many = rows > FEW_ROWS * multiprocessors
     for lanes, packs in LANES_AND_PACKS:
-        enough = rows * lanes >= WARP * ENOUGH_WARPS * multiprocessors
+        most = (
+            2 if words <= WARP // 2 else 1
+        )  # rows that half a warp holds with a pack a lane: if so many more
+        enough = rows * lanes >= most * WARP * ENOUGH_WARPS * multiprocessors
         if words <= lanes * packs and (packs < MOST_PACKS or (many if lanes == WARP else enough)):
             blocks = -(-rows * lanes // SHORT_THREADS)
             return f"cross_entropy_lanes_{lanes}_{packs}{how}", blocks, SHORT_THREADS

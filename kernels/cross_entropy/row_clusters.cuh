@@ -1,7 +1,8 @@
 // Few rows, each by a block or by a cluster of blocks: one kernel, one wait for memory. On Hopper.
 //
-// A thread has all its packs of the row under way at once, and its label beside them. The element at the label is of
-// the block that has it already: looked up from outside, it would wait for memory once more. Blocks send what they
+// A thread has all its packs of the row under way at once, and its label beside them, and finds their maximum before it
+// takes powers. The element at the label comes while it does, in the block that has it already: looked up from outside, it
+// would wait for memory once more. Blocks send what they
 // found to the first of their cluster, which counts the bytes on a barrier: none waits for another one, but that it has
 // started.
 #pragma once
@@ -15,28 +16,35 @@ constexpr int AT_ONCE = 4;       // packs of a thread
 
 // ---- A part of a row by a block, or the whole of it ------------------------------------------------
 
-// The statistics of `packs` packs, and of an edge, which is -inf where there is none.
-__device__ __forceinline__ Statistics statistics_of_part(const SCALAR* start, int packs, SCALAR edge) {
+// The statistics of `packs` packs, and of an edge where there are any. `meanwhile` is called once packs are under way.
+template <typename Meanwhile>
+__device__ __forceinline__ Statistics
+statistics_of_part(const SCALAR* start, int packs, bool has_edges, SCALAR edge, const Meanwhile& meanwhile) {
     const Bits* const words = reinterpret_cast<const Bits*>(start);
     const int threads = blockDim.x;
-    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
-    for (int pack = threadIdx.x; pack < packs; pack += AT_ONCE * threads) {
-        Bits kept[AT_ONCE];
+    int pack = threadIdx.x;
+    Bits kept[AT_ONCE];
+    const auto load = [&] {
 #pragma unroll
         for (int p = 0; p < AT_ONCE; ++p) {
             kept[p] = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
             if (pack + p * threads < packs) kept[p] = __ldg(words + pack + p * threads);
         }
-#pragma unroll
-        for (int p = 0; p < AT_ONCE; ++p) {
-            if (p && pack + p * threads >= packs) break;
-            float values[PACK];
-            unpack_words(kept[p], values);
-            add(mine, values);
-        }
+    };
+    const auto found = [&] {
+        return statistics_of<1>(kept, [&](int p, int i) { return i == 0 && p > 0 && pack + p * threads >= packs; });
+    };
+    load();
+    meanwhile();
+    Statistics mine = found();
+    for (pack += AT_ONCE * threads; pack < packs; pack += AT_ONCE * threads) {
+        load();
+        mine = joined(mine, found());
     }
-    const float last[1] = {to_float(edge)};
-    add(mine, last);
+    if (has_edges) {
+        const float last[1] = {to_float(edge)};
+        add(mine, last);
+    }
     return mine;
 }
 
@@ -50,8 +58,10 @@ __device__ __forceinline__ void row_by_block(const SCALAR* x, const long long* l
     SCALAR edge;
     from_float(NEGATIVE_INFINITY, edge);
     if (threadIdx.x < words.edges) edge = x[words.edge_at(threadIdx.x)];
-    const Statistics mine = statistics_of_part(x + words.head, words.packs, edge);
-    const float at_label = threadIdx.x == 0 ? load_at(x, label, cols) : 0.0f;
+    float at_label = 0.0f;
+    const Statistics mine = statistics_of_part(x + words.head, words.packs, words.edges, edge, [&] {
+        if (threadIdx.x == 0) at_label = load_at(x, label, cols);
+    });
     const Statistics all = over_block(mine);
     if (threadIdx.x == 0) store_loss(all, at_label, label == IGNORED, loss + blockIdx.x);
 }
@@ -81,16 +91,16 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
     SCALAR edge;
     from_float(NEGATIVE_INFINITY, edge);
     if (rank == 0 && threadIdx.x < words.edges) edge = x[words.edge_at(threadIdx.x)];
-    const Statistics mine = statistics_of_part(x + words.head + before * PACK, packs, edge);
-
     float at_label = 0.0f;
     bool has_label = false;
-    if (is_thread_0) {
+    const bool has_edges = rank == 0 && words.edges;
+    const Statistics mine = statistics_of_part(x + words.head + before * PACK, packs, has_edges, edge, [&] {
+        if (!is_thread_0) return;
         const int pack = label < words.head ? -1 : static_cast<int>((min(label, 1ll << 31) - words.head) / PACK);
         const bool is_beside = label < words.head || pack >= words.packs;  // or no column
         has_label = is_beside ? rank == 0 : pack >= before && pack < before + packs;
         if (has_label) at_label = load_at(x, label, cols);
-    }
+    });
     const Statistics all = over_block(mine);
     wait_for_cluster();
     if (is_thread_0) {

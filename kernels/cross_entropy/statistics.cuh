@@ -15,6 +15,11 @@ __device__ __forceinline__ float rescale(float from, float to) {
     return from == NEGATIVE_INFINITY ? 0.0f : fast_exp2((from - to) * LOG2_E);
 }
 
+__device__ __forceinline__ Statistics joined(const Statistics& a, const Statistics& b) {
+    const float highest = fmaxf(a.highest, b.highest);
+    return {highest, a.total * rescale(a.highest, highest) + b.total * rescale(b.highest, highest)};
+}
+
 __device__ __forceinline__ Statistics over_warp(Statistics mine) {
     const float highest = warp_max(mine.highest);
     return {highest, warp_sum(mine.total * rescale(mine.highest, highest))};

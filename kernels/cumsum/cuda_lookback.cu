@@ -1,7 +1,7 @@
 // Running sums of rows in one pass; where rows are few and long, their tiles are spread over blocks that look back.
 //
 // Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes.
-// Mapping: a row group owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has
+// Mapping: a row group owns a tile of a row: some lanes or a warp for short rows, else a block of 256 threads. A warp has
 //   neighbouring packs of 16 bytes and adds them up, and the block adds its warps; a second walk along the packs, which
 //   stay as they were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes
 //   from tile to tile of its row with the sum so far, the next tile already under way. In long rows a block has one
@@ -19,8 +19,9 @@
 #include "shared/shifted.cuh"
 #include "shared/slab.cuh"
 
-constexpr int THREADS = 256;    // as in cuda_lookback.py
-constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
+constexpr int THREADS = 256;        // as in cuda_lookback.py
+constexpr int WIDE_THREADS = 1024;  // as in cuda_lookback.py
+constexpr int GROUP = THREADS;      // tiles, as in cuda_lookback.py
 // Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
 template <int PACKS>
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
@@ -66,12 +67,13 @@ struct Grid {
     }
 };
 
-// Sum of the lanes up to this one.
+// Sum of the lanes up to this one, of LANES neighbours.
+template <int LANES = WARP>
 __device__ __forceinline__ float warp_running_sum(float value) {
-    const int lane = threadIdx.x % WARP;
+    const int lane = threadIdx.x % LANES;
 #pragma unroll
-    for (int offset = 1; offset < WARP; offset *= 2) {
-        const float before = __shfl_up_sync(WHOLE_WARP, value, offset);
+    for (int offset = 1; offset < LANES; offset *= 2) {
+        const float before = __shfl_up_sync(WHOLE_WARP, value, offset, LANES);
         if (lane >= offset) value += before;
     }
     return value;
@@ -180,9 +182,37 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     }
 }
 
+// A short row by some lanes of a warp, with a pack each.
+template <int LANES>
+__device__ __forceinline__ void cumsum_by_lanes(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
+    const long long row = thread_of_grid() / LANES, start = row < rows ? row : 0;
+    const Grid grid(x, start, rows, cols);
+    const long long at = row < rows ? grid.at(threadIdx.x % LANES) : cols;
+    float values[PACK];
+    unpack(grid.load(x + start * cols, at), values);
+#pragma unroll
+    for (int i = 1; i < PACK; ++i) values[i] += values[i - 1];
+    const float before = __shfl_up_sync(WHOLE_WARP, warp_running_sum<LANES>(values[PACK - 1]), 1, LANES);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) values[i] += threadIdx.x % LANES ? before : 0.0f;
+    if (row < rows) grid.store(y + start * cols, at, to_pack(values));
+}
+
+#define LANES_KERNEL(LANES)                                                                     \
+    extern "C" __global__ void __launch_bounds__(128) cumsum_lanes_##LANES(                     \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                          \
+        cumsum_by_lanes<LANES>(x, y, rows, cols);                                               \
+    }
+
+LANES_KERNEL(4)
+LANES_KERNEL(8)
+LANES_KERNEL(16)
+
 #define WARP_KERNEL(PACKS)                                                                                \
     extern "C" __global__ void __launch_bounds__(128) cumsum_warp_##PACKS(                                \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {           \
+        start_early();                                                                                    \
         const long long row = thread_of_grid() / WARP;                                                    \
         if (row < rows) cumsum_row<PACKS, WARP>(x, y, row, rows, cols); \
     }
@@ -195,12 +225,25 @@ WARP_KERNEL(4)
     extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(              \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols \
     ) {                                                                                      \
+        start_early();                                                                       \
         cumsum_row<PACKS, THREADS>(x, y, blockIdx.x, rows, cols);                            \
     }
 
 BLOCK_KERNEL(1)
 BLOCK_KERNEL(2)
 BLOCK_KERNEL(4)
+
+// Of few rows: as many threads as a block may have.
+#define WIDE_KERNEL(PACKS)                                                                       \
+    extern "C" __global__ void __launch_bounds__(WIDE_THREADS) cumsum_wide_##PACKS(              \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {  \
+        start_early();                                                                           \
+        cumsum_row<PACKS, WIDE_THREADS>(x, y, blockIdx.x, rows, cols);                           \
+    }
+
+WIDE_KERNEL(2)
+WIDE_KERNEL(4)
+
 // ---- Long rows ---------------------------------------------------------------------------------
 
 // A sum and whether it is known yet, in the one word that is written and read at once. Zero: not known.
@@ -246,6 +289,7 @@ __device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long 
 #define SLAB_KERNEL(WIDTH)                                                                      \
     extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH(                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                          \
         cumsum_of_slab<WIDTH>(x, y, rows, cols);                                                \
     }
 
@@ -255,7 +299,7 @@ SLAB_KERNEL(4)
 
 // Words of all tiles, of the groups' starts, and the counter that numbers blocks.
 extern "C" __global__ void cumsum_forget(unsigned long long* words, long long count) {
-    let_next_start();
+    start_early();
     if (thread_of_grid() < count) words[thread_of_grid()] = 0;
 }
 
@@ -270,7 +314,7 @@ __device__ __forceinline__ void lookback(
 
     // Blocks are numbered as they start, so that a block never waits for one that has not started.
     __shared__ long long number;
-    wait_for_previous();
+    start_early();
     if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
     __syncthreads();
     const long long row = number / tiles, t = number % tiles, group = t / GROUP;

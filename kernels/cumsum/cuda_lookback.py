@@ -4,14 +4,17 @@ from typing import NamedTuple
 
 import torch
 
+from roofscope.kernels.shared.rows import starts_early
 from roofscope.kernels.shared.slab import slab_of
 
 THREADS = 256  # as in cuda_lookback.cu
+WIDE_THREADS = 1024  # as in cuda_lookback.cu
 GROUP = 256
 LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
-WARPS = 4  # rows in a block of short rows
+WARPS = 4  # of a block of short rows
+LANES = (4, 8, 16)  # of a row that is shorter than a warp
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
@@ -36,7 +39,8 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count)
     if slab and y.data_ptr() % PACK_BYTES == 0:
         width, blocks, threads, shared_bytes = slab
-        program.launch(f"cumsum_slab_{width}", blocks, threads, x, y, rows, cols, shared_bytes=shared_bytes)
+        name, arguments = f"cumsum_slab_{width}", (x, y, rows, cols)
+        program.launch(name, blocks, threads, *arguments, shared_bytes=shared_bytes, overlaps=True)
         return y
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
@@ -47,11 +51,18 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
 
 def choose(rows: int, row_bytes: int, multiprocessors: int) -> Choice:
     """For rows whose packs, whole or not, take ``row_bytes``."""
+    for lanes in LANES:
+        if row_bytes <= lanes * PACK_BYTES:
+            return Choice(f"lanes_{lanes}", -(-rows * lanes // (WARPS * WARP)), WARPS * WARP)
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
             return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
     if row_bytes > SHORTEST_LONG_BYTES and rows <= FEW_ROWS * multiprocessors:
         return looking_back(rows, row_bytes, multiprocessors)
+    if rows <= multiprocessors:
+        for packs in (2, 4):
+            if row_bytes <= packs * WIDE_THREADS * PACK_BYTES and row_bytes > 4 * THREADS * PACK_BYTES:
+                return Choice(f"wide_{packs}", rows, WIDE_THREADS)
     packs = next((p for p in (1, 2) if row_bytes <= p * THREADS * PACK_BYTES), 4)
     return Choice(f"block_{packs}", rows, THREADS)
 
@@ -72,10 +83,11 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
     rows, cols = x.shape
     name = f"cumsum_{chosen.name}"
     if not chosen.tiles:
-        program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols)
+        early = chosen.blocks != rows or starts_early(rows, program.multiprocessor_count)
+        program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols, overlaps=early)
         return
     count = 1 + rows * (chosen.tiles + -(-chosen.tiles // GROUP))
     words = torch.empty(count, dtype=torch.int64, device=x.device)
-    program.launch("cumsum_forget", -(-count // THREADS), THREADS, words, count)
+    program.launch("cumsum_forget", -(-count // THREADS), THREADS, words, count, overlaps=True)
     arguments = (x, y, words, rows, cols, chosen.tiles)
     program.launch(name, chosen.blocks, chosen.threads, *arguments, overlaps=True)

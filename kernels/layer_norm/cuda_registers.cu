@@ -95,6 +95,7 @@ constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
+        start_early();                                                                                       \
         normalise<GROUP, PACKS, WIDTH>(x, w, b, y, rows, cols);                                              \
     }
 
@@ -121,6 +122,7 @@ KERNELS_BY(4)
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
         SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                    \
         rows_by_groups<GROUP, PACKS>(LayerNorm{x, {w, cols}, {b, cols}, y}, rows, cols);  \
     }
 
@@ -135,6 +137,7 @@ KERNEL_AT_ANY_ALIGNMENT(layer_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
     extern "C" __global__ void __launch_bounds__(128) layer_norm_elements_##LANES##_##EACH(                   \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
+        start_early();                                                                                          \
         rows_by_elements<LANES, EACH>(LayerNorm{x, {w, cols}, {b, cols}, y}, rows, cols);                       \
     }
 
@@ -171,6 +174,7 @@ extern "C" __global__ void __launch_bounds__(1024) layer_norm_pieces(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b, SCALAR* __restrict__ y,
     long long rows, long long cols
 ) {
+    start_early();
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
     if (are_packed(cols, x, w, b, y)) {

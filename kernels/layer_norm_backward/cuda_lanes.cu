@@ -8,17 +8,19 @@
 #include "shared/norm_skewed.cuh"
 #include "shared/overlap.cuh"
 
-#define KERNEL(NAME, LANES, SKEWED)                                                               \
+#define KERNEL(NAME, LANES, ...)                                                                  \
     extern "C" __global__ void __launch_bounds__(LANES_THREADS, 2) layer_norm_backward_##NAME(     \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, \
         const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx,   \
         float* __restrict__ partial, long long rows, long long cols) {                             \
-        lanes_gradients<true, LANES, SKEWED>(                                                     \
+        lanes_gradients<true, LANES, __VA_ARGS__>(                                                     \
             dy, x, w, mean, rstd, dx, partial, rows, static_cast<int>(cols));                      \
     }
-#define KERNELS(LANES)                   \
-    KERNEL(packed_##LANES, LANES, false) \
-    KERNEL(skewed_##LANES, LANES, true)
+#define KERNELS(LANES)                                                   \
+    KERNEL(packed_##LANES, LANES, LanePack<LANES, false>)                \
+    KERNEL(by_8_##LANES, LANES, NarrowPack<LANES, 8 / sizeof(SCALAR)>)   \
+    KERNEL(by_4_##LANES, LANES, NarrowPack<LANES, 4 / sizeof(SCALAR)>)   \
+    KERNEL(skewed_##LANES, LANES, LanePack<LANES, true>)
 
 KERNELS(1)
 KERNELS(2)
@@ -46,6 +48,6 @@ GROUP_KERNEL(512, 512, 1)
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_backward_columns(
     const float* partial, SCALAR* dw, SCALAR* db, long long parts, long long cols
 ) {
-    wait_for_previous();
+    start_early();
     sum_of_parts(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
 }

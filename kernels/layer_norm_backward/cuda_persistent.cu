@@ -12,6 +12,7 @@
 //   that stays has many, and keeps what it adds up: the persistent grid and two-stage column sum of Triton's layer norm
 //   tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
+#include "shared/overlap.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
 
@@ -239,6 +240,7 @@ __device__ __forceinline__ void backward(
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,           \
         const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx,             \
         float* __restrict__ partial, long long rows, long long cols, long long threads) {                    \
+        start_early();                                                                                       \
         backward<PACKS, PACKED, SHARED>(                                                                     \
             dy, x, w, mean, rstd, dx, partial, rows, cols, static_cast<int>(threads));                       \
     }
@@ -249,8 +251,10 @@ KERNEL(packed_4_shared, 4, true, true)
 KERNEL(packed_8_shared, 8, true, true)
 KERNEL(elements_1, 1, false, false)
 
+// What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_backward_columns(
-    const float* __restrict__ partial, SCALAR* __restrict__ dw, SCALAR* __restrict__ db, long long parts, long long cols
+    const float* partial, SCALAR* dw, SCALAR* db, long long parts, long long cols
 ) {
+    start_early();
     sum_of_parts(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
 }

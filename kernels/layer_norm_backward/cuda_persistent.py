@@ -21,8 +21,7 @@ def run(
     partial = torch.empty((2, blocks, cols), dtype=torch.float32, device=x.device)
     arguments = (dy, x, w, mean, rstd, dx, partial, rows, cols, chosen.threads)
     kernel = f"layer_norm_backward_{chosen.name}"
-    program.launch(kernel, blocks, chosen.block, *arguments, shared_bytes=chosen.shared_bytes)
-    program.launch(
-        "layer_norm_backward_columns", (-(-cols // WARP), 2), (WARP, WARP), partial, dw, db, blocks, cols
-    )
+    program.launch(kernel, blocks, chosen.block, *arguments, shared_bytes=chosen.shared_bytes, overlaps=True)
+    grid, arguments = (-(-cols // WARP), 2), (partial, dw, db, blocks, cols)
+    program.launch("layer_norm_backward_columns", grid, (WARP, WARP), *arguments, overlaps=True)
     return dx, dw, db

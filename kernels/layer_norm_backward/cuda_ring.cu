@@ -29,6 +29,6 @@ KERNEL(eighths, 512, 8, __cluster_dims__(8))
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_backward_columns(
     const float* partial, SCALAR* dw, SCALAR* db, long long parts, long long cols
 ) {
-    wait_for_previous();
+    start_early();
     sum_of_parts(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
 }

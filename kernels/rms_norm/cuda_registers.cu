@@ -45,6 +45,7 @@ constexpr int BLOCKS_OF_8_PACKS = __CUDA_ARCH__ == 900 ? 2 : 1;
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
         long long rows, long long cols) {                                                                    \
+        start_early();                                                                                       \
         normalise<GROUP, PACKS, WIDTH>(x, w, y, rows, cols);                                                 \
     }
 
@@ -70,6 +71,7 @@ KERNELS_BY(4)
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                       \
         rows_by_groups<GROUP, PACKS>(RmsNorm{x, {w, cols}, y}, rows, cols);  \
     }
 
@@ -84,6 +86,7 @@ KERNEL_AT_ANY_ALIGNMENT(rms_norm_any_block_8, BLOCK_GROUP, 8, 512, 1)
     extern "C" __global__ void __launch_bounds__(128) rms_norm_elements_##LANES##_##EACH(                   \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
         long long rows, long long cols) {                                                                    \
+        start_early();                                                                             \
         rows_by_elements<LANES, EACH>(RmsNorm{x, {w, cols}, y}, rows, cols);                       \
     }
 
@@ -112,6 +115,7 @@ __device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALA
 extern "C" __global__ void __launch_bounds__(1024) rms_norm_pieces(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
     if (are_packed(cols, x, w, y)) {

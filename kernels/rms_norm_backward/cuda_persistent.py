@@ -21,6 +21,7 @@ def run(
     partial = torch.empty((blocks, cols), dtype=torch.float32, device=x.device)
     arguments = (dy, x, w, rstd, dx, partial, rows, cols, chosen.threads)
     kernel = f"rms_norm_backward_{chosen.name}"
-    program.launch(kernel, blocks, chosen.block, *arguments, shared_bytes=chosen.shared_bytes)
-    program.launch("rms_norm_backward_columns", -(-cols // WARP), (WARP, WARP), partial, dw, blocks, cols)
+    program.launch(kernel, blocks, chosen.block, *arguments, shared_bytes=chosen.shared_bytes, overlaps=True)
+    arguments = (partial, dw, blocks, cols)
+    program.launch("rms_norm_backward_columns", -(-cols // WARP), (WARP, WARP), *arguments, overlaps=True)
     return dx, dw

@@ -29,9 +29,17 @@ KERNELS(packed, false)
 KERNELS(shifted, true)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
+extern "C" __global__ void __launch_bounds__(PHASE_THREADS, 4) rms_norm_backward_row(
+    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,
+    const float* __restrict__ rstd, const float2* sums, SCALAR* __restrict__ dx, SCALAR* __restrict__ dw,
+    long long cols, long long pieces
+) {
+    row_gradients<false>(dy, x, w, nullptr, rstd, sums, dx, dw, nullptr, cols, pieces);
+}
+
 extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(
     const float* partial, SCALAR* dw, long long parts, long long cols
 ) {
-    wait_for_previous();
+    start_early();
     sum_of_parts(partial, parts, cols, dw);
 }

@@ -2,10 +2,10 @@
 //
 // Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares; codes e4m3(448 y[r, c] / l_r),
 //   l_r = max_c |y[r, c]|, and scale l_r / 448. 6 rows cols FLOP, rows (cols (s + 1) + 4) + cols s bytes.
-// Mapping: as rms_norm/cuda_registers: a row group of 8 lanes to 1024 threads owns a row, and each thread keeps 1 to 4
-//   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that are too long for registers
-//   or do not start on 16 bytes go by pieces and are read twice; where they are few and long, a block has each piece, in
-//   two kernels, the second launched while the first one works.
+// Mapping: as rms_norm/cuda_registers: a row group of 8 lanes to 1024 threads owns a row, and each thread keeps 1 to 8
+//   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that do not start on 16 bytes have
+//   packs where they are aligned. Rows that are too long for registers go by pieces and are read twice; where they are
+//   few and long, a block has each piece, in two kernels, the second launched while the first one works.
 // Idea: cuda_naive's three passes wait for each other: the largest result for the root, codes for both. But the root
 //   cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
 //   once, across one barrier, and no code waits for the root, which is in the scale alone. A product of two 16-bit
@@ -15,7 +15,7 @@
 #include "shared/overlap.cuh"
 #include "shared/quantise.cuh"
 #include "shared/rms_norm.cuh"
-#include "shared/shifted.cuh"
+#include "shared/row_parts.cuh"
 
 constexpr float LARGEST_CODE = 448.0f;
 
@@ -131,6 +131,7 @@ __device__ __forceinline__ void quantise(
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                             \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,  \
         float* __restrict__ scale, long long rows, long long cols) {                                \
+        start_early();                                                                               \
         quantise<GROUP, PACKS>(x, w, q, scale, rows, cols);                                          \
     }
 
@@ -142,6 +143,74 @@ KERNEL(rms_norm_quantize_warp_2, 32, 2, 128, 8)
 KERNEL(rms_norm_quantize_block_4, BLOCK_GROUP, 4, 512, 2)
 // Not 8 packs of half the threads: beside the scales of columns they do not fit into 64 registers.
 KERNEL(rms_norm_quantize_long_4, BLOCK_GROUP, 4, 1024, 1)
+
+// Rows that do not start on 16 bytes: packs lie where x is aligned, the codes of each alike, and the elements beside them
+// go one by one.
+template <int GROUP, int PACKS>
+__device__ __forceinline__ void quantise_any(
+    const SCALAR* x, const SCALAR* w, unsigned char* q, float* scale, long long rows, long long cols
+) {
+    constexpr int EDGES = GROUP < WARP / 2 ? 2 : 1;  // of a thread
+    const int threads = GROUP > WARP ? blockDim.x : GROUP, thread = threadIdx.x % threads;
+    const long long row = group_row<GROUP>();
+    x += row * cols;
+    q += row * cols;
+    const AlignedRun run(x, row < rows ? cols : 0);
+    const ColumnVector scales = {w, cols};
+    Bits packs[PACKS];
+    int inside = 0;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        const int pack = thread + p * threads;
+        if (pack >= run.packs) break;
+        packs[p] = load_evict_last(x + run.pack_at(pack));
+        ++inside;
+    }
+    float values[EDGES] = {}, weights[EDGES] = {};
+    Statistics mine;
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) {
+        if (thread + e * threads >= run.edges) break;
+        const long long at = run.edge_at(thread + e * threads);
+        values[e] = to_float(x[at]);
+        weights[e] = to_float(w[at]);
+        mine.squares = fmaf(values[e], values[e], mine.squares);
+        mine.largest = max(mine.largest, __float_as_uint(values[e] * weights[e]) & 0x7fffffffu);
+    }
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        if (p >= inside) break;
+        mine.take(packs[p], scales.at<false>(run.pack_at(thread + p * threads)));
+    }
+    const Row how(mine.over_group<GROUP>(), one_of(cols));
+    if (thread == 0 && row < rows) scale[row] = how.scale;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        if (p >= inside) break;
+        const long long at = run.pack_at(thread + p * threads);
+        *reinterpret_cast<PackedBytes*>(q + at) = how.codes(packs[p], scales.at<false>(at));
+    }
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) {
+        if (thread + e * threads >= run.edges) break;
+        const float two[] = {values[e], 0.0f}, of_two[] = {weights[e], 0.0f};
+        q[run.edge_at(thread + e * threads)] = static_cast<unsigned char>(how.two(two, of_two));
+    }
+}
+
+#define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) rms_norm_quantize_##NAME(         \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,  \
+        float* __restrict__ scale, long long rows, long long cols) {                                \
+        start_early();                                                                              \
+        quantise_any<GROUP, PACKS>(x, w, q, scale, rows, cols);                                     \
+    }
+
+KERNEL_AT_ANY_ALIGNMENT(any_8, 8, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(any_16, 16, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(any_32, 32, 4, 128, 7)
+KERNEL_AT_ANY_ALIGNMENT(any_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL_AT_ANY_ALIGNMENT(any_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void quantise_by_pieces(
@@ -166,6 +235,7 @@ extern "C" __global__ void __launch_bounds__(1024) rms_norm_quantize_pieces(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,
     float* __restrict__ scale, long long rows, long long cols
 ) {
+    start_early();
     x += blockIdx.x * cols;
     q += blockIdx.x * cols;
     scale += blockIdx.x;
@@ -223,7 +293,8 @@ extern "C" __global__ void __launch_bounds__(512) rms_norm_quantize_statistics(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, float* __restrict__ squares,
     unsigned* __restrict__ largest, long long cols, long long length, long long pieces
 ) {
-    let_next_start();
+    wait_for_previous();
+    let_next_start();  // only now, as the next one reads x and w before it waits
     const Piece piece(x, w, cols, length, pieces);
     Statistics mine;
     if (threadIdx.x < piece.run.edges) {

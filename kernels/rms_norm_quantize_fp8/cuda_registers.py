@@ -3,7 +3,7 @@
 import torch
 
 from roofscope.kernels.shared.row_pieces import row_pieces
-from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows
+from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows, starts_early
 
 WARP = 32
 PACKS = 4  # of a thread
@@ -26,15 +26,17 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
             squares = torch.empty((rows, pieces), dtype=torch.float32, device=x.device)
             largest = torch.empty((rows, pieces), dtype=torch.int32, device=x.device)
             grid, statistics, sizes = rows * pieces, (x, w, squares, largest), (cols, length, pieces)
-            program.launch("rms_norm_quantize_statistics", grid, PIECE_THREADS, *statistics, *sizes)
+            arguments = (*statistics, *sizes)
+            program.launch("rms_norm_quantize_statistics", grid, PIECE_THREADS, *arguments, overlaps=True)
             arguments = (*statistics, q, scale, *sizes)
             program.launch("rms_norm_quantize_piece", grid, PIECE_THREADS, *arguments, overlaps=True)
             return q, scale
     if BLOCK_THREADS < packs / PACKS <= MOST_THREADS and are_packed(cols, *tensors):
         threads = -(-packs // (PACKS * WARP)) * WARP
-        program.launch("rms_norm_quantize_long_4", rows, threads, *tensors, rows, cols)
+        early = starts_early(rows, program.multiprocessor_count)
+        program.launch("rms_norm_quantize_long_4", rows, threads, *tensors, rows, cols, overlaps=early)
     else:
-        launch_rows(program, "rms_norm_quantize", *tensors)
+        launch_rows(program, "rms_norm_quantize", *tensors, at_any_alignment=_lie_alike(x, q))
     return q, scale
 
 

@@ -61,6 +61,7 @@ __device__ __forceinline__ float partial_sum(const SCALAR* x, long long length, 
 extern "C" __global__ void row_sum_warp(
     const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     const long long row = thread_of_grid() / WARP;
     if (row >= rows) return;
     const int lane = threadIdx.x % WARP;
@@ -83,6 +84,7 @@ __device__ __forceinline__ void short_row(const SCALAR* x, float* y, long long r
 #define SHORT_KERNEL(LANES)                                                                    \
     extern "C" __global__ void __launch_bounds__(128) row_sum_lanes_##LANES(                   \
         const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                         \
         short_row<LANES>(x, y, rows, cols);                                                    \
     }
 
@@ -110,6 +112,7 @@ __device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int 
 #define ELEMENTS_KERNEL(LANES, EACH)                                                                      \
     extern "C" __global__ void __launch_bounds__(128) row_sum_elements_##LANES##_##EACH(                  \
         const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) {            \
+        start_early();                                                                                    \
         const long long row = thread_of_grid() / LANES;                                                   \
         const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;           \
         const float sum = lanes_sum<LANES>(sum_of_elements<EACH>(x + row * cols, length, lane, LANES));   \
@@ -146,6 +149,7 @@ __device__ __forceinline__ void sum_of_slab(const SCALAR* x, float* y, long long
 #define SLAB_KERNEL(WIDTH)                                                                     \
     extern "C" __global__ void __launch_bounds__(256) row_sum_slab_##WIDTH(                    \
         const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                         \
         sum_of_slab<WIDTH>(x, y, rows, cols);                                                  \
     }
 
@@ -154,6 +158,7 @@ SLAB_KERNEL(2)
 SLAB_KERNEL(4)
 
 extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __restrict__ y, long long cols) {
+    start_early();
     const float sum = block_sum(partial_sum(x + blockIdx.x * cols, cols, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }
@@ -163,7 +168,7 @@ extern "C" __global__ void row_sum_block(const SCALAR* __restrict__ x, float* __
 extern "C" __global__ void row_sum_piece(
     const SCALAR* __restrict__ x, float* __restrict__ piece, long long cols, long long length
 ) {
-    let_next_start();
+    start_early();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
     const float sum =
         block_sum(partial_sum(x + row * cols + start, left < length ? left : length, threadIdx.x, blockDim.x));
@@ -174,7 +179,7 @@ extern "C" __global__ void row_sum_piece(
 extern "C" __global__ void row_sum_packed_piece(
     const SCALAR* __restrict__ x, float* __restrict__ piece, long long cols, long long length
 ) {
-    let_next_start();
+    start_early();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
     const unsigned long long packs = static_cast<unsigned long long>(left < length ? left : length) / PACK;
     const float sum = block_sum(sum_of_packs(x + row * cols + start, packs, threadIdx.x, blockDim.x));
@@ -184,7 +189,7 @@ extern "C" __global__ void row_sum_packed_piece(
 // Adds the pieces of a row, no more than the block has threads. They are written while this kernel runs: no
 // __restrict__, which would promise that they are not.
 extern "C" __global__ void row_sum_pieces(const float* piece, float* y, long long pieces) {
-    wait_for_previous();
+    start_early();
     piece += blockIdx.x * pieces;
     const float sum = block_sum(threadIdx.x < pieces ? piece[threadIdx.x] : 0.0f);
     if (threadIdx.x == 0) y[blockIdx.x] = sum;

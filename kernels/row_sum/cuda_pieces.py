@@ -2,6 +2,7 @@
 
 import torch
 
+from roofscope.kernels.shared.rows import starts_early
 from roofscope.kernels.shared.slab import slab_of
 
 UNROLL = 4  # as in cuda_pieces.cu
@@ -30,20 +31,22 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     if 0 < cols <= MOST_ELEMENTS:
         lanes = 1 if cols <= ELEMENTS_OF_LANE else 2
         blocks = -(-rows * lanes // threads)
-        program.launch(f"row_sum_elements_{lanes}_{ELEMENTS_OF_LANE}", blocks, threads, x, y, rows, cols)
+        name = f"row_sum_elements_{lanes}_{ELEMENTS_OF_LANE}"
+        program.launch(name, blocks, threads, x, y, rows, cols, overlaps=True)
         return y
     if slab := slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count):
         width, blocks, slab_threads, shared_bytes = slab
         name = f"row_sum_slab_{width}"
-        program.launch(name, blocks, slab_threads, x, y, rows, cols, shared_bytes=shared_bytes)
+        program.launch(name, blocks, slab_threads, x, y, rows, cols, shared_bytes=shared_bytes, overlaps=True)
         return y
     for lanes in (4, 8, 16):
         if cols > 0 and words <= lanes:
-            program.launch(f"row_sum_lanes_{lanes}", -(-rows * lanes // threads), threads, x, y, rows, cols)
+            blocks = -(-rows * lanes // threads)
+            program.launch(f"row_sum_lanes_{lanes}", blocks, threads, x, y, rows, cols, overlaps=True)
             return y
     few = rows <= FEW_ROWS_PER_MULTIPROCESSOR * program.multiprocessor_count
     if row_bytes <= (LONGEST_WARP_ROW_OF_FEW_BYTES if few else LONGEST_WARP_ROW_BYTES):
-        program.launch("row_sum_warp", -(-rows // WARPS), threads, x, y, rows, cols)
+        program.launch("row_sum_warp", -(-rows // WARPS), threads, x, y, rows, cols, overlaps=True)
         return y
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
     if wanted < 2 or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
@@ -51,7 +54,8 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         packs = UNROLL - 1 if few else UNROLL
         warps = -(-row_bytes // (PACK_BYTES * packs * WARP))
         most = MANY_THREADS if rows < program.multiprocessor_count else MOST_THREADS
-        program.launch("row_sum_block", rows, min(warps * WARP, most), x, y, cols)
+        early = starts_early(rows, program.multiprocessor_count)
+        program.launch("row_sum_block", rows, min(warps * WARP, most), x, y, cols, overlaps=early)
         return y
 
     # Pieces of whole rounds of the block's loop: what is left over is waited for once more.
@@ -64,6 +68,6 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
     packed = row_bytes % PACK_BYTES == 0 and x.data_ptr() % PACK_BYTES == 0
     name = "row_sum_packed_piece" if packed else "row_sum_piece"
-    program.launch(name, (rows, pieces), threads, x, sums, cols, length)
+    program.launch(name, (rows, pieces), threads, x, sums, cols, length, overlaps=True)
     program.launch("row_sum_pieces", rows, -(-pieces // WARP) * WARP, sums, y, pieces, overlaps=True)
     return y

@@ -3,11 +3,12 @@
 import torch
 
 from roofscope import CudaProgram, Refusal
-from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
+from roofscope.kernels.shared.rows import PACK_BYTES, access_bytes, are_packed
 
 WARP = 32
 THREADS = 256  # as in norm_lanes.cuh, and as in norm_skewed.cuh, or those of a row group
 MOST_GROUP = 512  # threads of a row
+LEAST_ACCESS = 4  # bytes on which all rows begin whose lanes need not begin earlier
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
 
 
@@ -30,21 +31,24 @@ def launch_lanes(
         )
     pack = PACK_BYTES // x.element_size()
     packed = are_packed(cols, dy, x, dx)
-    packs = -(-(cols if packed else cols + pack - 1) // pack)
+    access = access_bytes(cols, *inputs[:3], dx)
+    narrow = not packed and access >= LEAST_ACCESS and cols <= WARP * pack
+    packs = -(-(cols if packed or narrow else cols + pack - 1) // pack)
     if packs > (WARP if packed else MOST_GROUP):
         raise Refusal(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
     lanes = 1 << (packs - 1).bit_length()
-    kind = "packed" if packed else "skewed"
+    kind = "packed" if packed else f"by_{access}" if narrow else "skewed"
     threads = max(THREADS, lanes)
     most = BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count * THREADS // threads
     blocks = max(min(most, -(-rows * lanes // threads)), 1)
     if lanes > WARP:
         blocks = -(-blocks // pack) * pack  # each of which has rows that begin alike
     partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
-    program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *inputs, dx, partial, rows, cols)
+    arguments = (*inputs, dx, partial, rows, cols)
+    program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *arguments, overlaps=True)
     grid = (-(-cols // WARP), len(column_sums))
     arguments = (partial, *column_sums, blocks, cols)
     program.launch(f"{name}_columns", grid, (WARP, WARP), *arguments, overlaps=True)

@@ -5,7 +5,7 @@
 // 1. Block (row, piece) adds up g and g h of its piece of the row: as many blocks as fill the GPU, however few rows.
 // 2. A block has a panel of columns, a pack of 16 bytes a thread, and walks down the rows of its chunk: with the
 //    sums of whole rows known, dx is a map, and the sums over rows stay in registers. dy and x are read again, from L2
-//    where they fit there.
+//    where they fit there. Of a single row it is a map of dy and x alone: row_gradients.
 // 3. Where a panel has more than one chunk of rows, sum_of_parts adds up what these left.
 // Each kernel is launched while the one before works: overlap.cuh. norm_phases.py chooses the sizes.
 #pragma once
@@ -27,7 +27,8 @@ __device__ __forceinline__ void sum_piece(
     long long cols, long long length, long long pieces
 ) {
     constexpr int UNROLL = SHIFTED ? 2 : 4, REACH = SHIFTED ? 2 * PACK : PACK;
-    let_next_start();
+    wait_for_previous();
+    let_next_start();  // only now, as the next one reads w before it waits
     const long long row = blockIdx.x / static_cast<unsigned>(pieces);
     const long long start = blockIdx.x % static_cast<unsigned>(pieces) * length;
     const long long end = start + length < cols ? start + length : cols, step = blockDim.x * PACK;
@@ -125,7 +126,7 @@ __device__ __forceinline__ void panel_gradients(
     const float one_of_cols = 1.0f / cols;
     ColumnSums<CENTRED> of_rows;
 
-    wait_for_previous();
+    start_early();
     add_pieces(sums + first * pieces, totals, static_cast<int>(last - first), pieces);
     __syncthreads();
     for (long long row = first + threadIdx.x / across; row < last; row += ROWS * steps) {  // the same in a warp
@@ -166,5 +167,62 @@ __device__ __forceinline__ void panel_gradients(
     } else {
         float* const to_dw = partial + chunk * cols + start;
         store_sums(of_rows, shared, across, width_here, to_dw, to_dw + chunks * cols);
+    }
+}
+
+// ---- The gradients of one row ------------------------------------------------------------------
+
+// A row alone begins where its tensor does and has the gradients of its columns to itself: a map of it, by a grid that
+// stays, whose first packs come while the kernel before works. It goes from the row's end, so that of a row longer than L2
+// it reads first what is still there.
+template <bool CENTRED>
+__device__ __forceinline__ void row_gradients(
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* means, const float* rstds, const float2* sums,
+    SCALAR* dx, SCALAR* dw, SCALAR* db, long long cols, long long pieces
+) {
+    constexpr int AT_ONCE = 2;  // packs of a thread
+    const long long packs = (cols + PACK - 1) / PACK, threads = static_cast<long long>(gridDim.x) * blockDim.x;
+    const auto columns_of = [&](long long number) { return Columns<false>((packs - 1 - number) * PACK, cols); };
+    Bits gradients[AT_ONCE], values[AT_ONCE], weights[AT_ONCE];
+    const auto load = [&](long long number) {
+#pragma unroll
+        for (int p = 0; p < AT_ONCE; ++p) {
+            if (number + p * threads >= packs) break;
+            const Columns<false> own = columns_of(number + p * threads);
+            gradients[p] = own.load(dy);
+            values[p] = own.load(x);
+            weights[p] = own.load(w);
+        }
+    };
+    load(thread_of_grid());
+    const Normal<CENTRED> normal(means, rstds, 0);
+    start_early();
+    float2 total = {0.0f, 0.0f};
+    for (long long piece = threadIdx.x; piece < pieces; piece += blockDim.x) {
+        total = {total.x + sums[piece].x, total.y + sums[piece].y};
+    }
+    __shared__ float2 of_warp[WARP];
+    const int lane = threadIdx.x % WARP;
+    total = warp_sum(total);
+    if (lane == 0) of_warp[threadIdx.x / WARP] = total;
+    __syncthreads();
+    total = warp_sum(lane < blockDim.x / WARP ? of_warp[lane] : float2{0.0f, 0.0f});
+
+    const RowGradient<CENTRED> gradient(normal.rstd, total, 1.0f / cols);
+    for (long long number = thread_of_grid(); number < packs; number += AT_ONCE * threads) {
+#pragma unroll
+        for (int p = 0; p < AT_ONCE; ++p) {
+            if (number + p * threads >= packs) break;
+            const Columns<false> own = columns_of(number + p * threads);
+            float of_dy[PACK], of_x[PACK], products[PACK];
+            unpack_words(gradients[p], of_dy);
+            unpack_words(values[p], of_x);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) products[i] = of_dy[i] * normal(of_x[i]);
+            own.store(dx, gradient.of(normal, of_dy, of_x, weights[p]));
+            own.store(dw, pack_bits(products));
+            if (CENTRED) own.store(db, gradients[p]);
+        }
+        load(number + AT_ONCE * threads);
     }
 }

@@ -24,9 +24,10 @@ from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 WARP = 32
 THREADS = 256  # as in norm_phases.cuh
 MOST_HEIGHT = 256  # rows of a chunk, as in norm_phases.cuh
-MOST_PIECES = 256  # of a row: a warp adds them up, and so does each block that goes down that row
+MOST_PIECES = 512  # of a row: a warp adds them up, and so does each block that goes down that row
 PANELS_PER_MULTIPROCESSOR = 2
 BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many
+ROW_BLOCKS_PER_MULTIPROCESSOR = 4  # of a row that is alone, as many as run at once
 ROWS_OF_A_THREAD = 2  # at least, where more chunks would only leave more to add up
 
 
@@ -76,11 +77,17 @@ def launch_phases(
     dy, x, w = inputs[:3]
     rows, cols = x.shape
     sizes = choose_phases(rows, cols, x.element_size(), program.multiprocessor_count)
-    kind = "packed" if are_packed(cols, dy, x, w, dx) else "shifted"
+    is_alone = rows == 1 and are_packed(PACK_BYTES, *inputs[:3], dx, *column_sums)
+    kind = "packed" if is_alone or are_packed(cols, dy, x, w, dx) else "shifted"
     sums = torch.empty((rows, sizes.pieces, 2), dtype=torch.float32, device=x.device)
-    program.launch(
-        f"{name}_pieces_{kind}", rows * sizes.pieces, THREADS, *inputs, sums, cols, sizes.length, sizes.pieces
-    )
+    arguments = (*inputs, sums, cols, sizes.length, sizes.pieces)
+    program.launch(f"{name}_pieces_{kind}", rows * sizes.pieces, THREADS, *arguments, overlaps=True)
+    if is_alone:
+        packs = -(-cols * x.element_size() // PACK_BYTES)
+        grid = min(-(-packs // THREADS), ROW_BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count)
+        arguments = (*inputs, sums, dx, *column_sums, cols, sizes.pieces)
+        program.launch(f"{name}_row", grid, THREADS, *arguments, overlaps=True)
+        return
     parts = sizes.chunks if sizes.chunks > 1 else 0
     partial = torch.empty((len(column_sums), parts, cols), dtype=torch.float32, device=x.device)
     extents = (rows, cols, sizes.pieces, sizes.across, sizes.height)

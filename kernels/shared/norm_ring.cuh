@@ -13,6 +13,7 @@
 #include "shared/hopper.cuh"
 #include "shared/norm_backward.cuh"
 #include "shared/norm_terms.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int RING_THREADS = 512;  // of a block, as in norm_ring.py
 constexpr int RING_PACKS = 4;      // of a thread, as in norm_ring.py
@@ -147,6 +148,7 @@ __device__ __forceinline__ void ring_gradients(
     const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* means, const float* rstds, SCALAR* dx,
     float* partial, int rows, long long cols, int length, int stages, int stage_bytes
 ) {
+    start_early();
     constexpr int GROUPS = RING_THREADS / THREADS;
     extern __shared__ float4 shared[];
     __shared__ Barrier full[MOST_SLOTS], met[GROUPS][2];

@@ -98,6 +98,7 @@ def launch_ring(
     parts = blocks // chosen.cluster
     partial = torch.empty((len(column_sums), parts, cols), dtype=torch.float32, device=x.device)
     arguments = (*inputs, dx, partial, rows, cols, chosen.length, chosen.stages, chosen.stage_bytes)
-    program.launch(f"{name}_{chosen.name}", blocks, THREADS, *arguments, shared_bytes=chosen.shared_bytes)
+    shared = chosen.shared_bytes
+    program.launch(f"{name}_{chosen.name}", blocks, THREADS, *arguments, shared_bytes=shared, overlaps=True)
     grid = (-(-cols // WARP), len(column_sums))
     program.launch(f"{name}_columns", grid, (WARP, WARP), partial, *column_sums, parts, cols, overlaps=True)

@@ -85,6 +85,7 @@ __device__ __forceinline__ void skewed_gradients(
     const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* means, const float* rstds, SCALAR* dx,
     float* partial, long long rows, int cols
 ) {
+    start_early();
     constexpr int UNROLL = __CUDA_ARCH__ >= 1000 ? 1 : 2, GROUPS = THREADS / GROUP;  // there two would spill
     const int phase = blockIdx.x % PACK, skew = skew_of(x, phase, cols);
     const LanePack<GROUP, true> own(cols, skew);

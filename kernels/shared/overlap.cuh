@@ -17,3 +17,10 @@ __device__ __forceinline__ void wait_for_previous() {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+
+// At the start of a kernel that is a call of its own, or whose next one waits before it reads anything: it starts while
+// the call before ends. Of some microseconds it spares one.
+__device__ __forceinline__ void start_early() {
+    let_next_start();
+    wait_for_previous();
+}

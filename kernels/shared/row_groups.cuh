@@ -5,6 +5,7 @@
 // beside them.
 #pragma once
 
+#include "shared/overlap.cuh"
 #include "shared/row_parts.cuh"
 
 // One input, or two that are joined: what this thread keeps of a row. What it does not have is OUTSIDE.
@@ -132,8 +133,11 @@ __device__ __forceinline__ void rows_by_elements(const Operation& operation, lon
     float values[EACH];
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
-        const bool has = lane + e * LANES < length;
-        values[e] = has ? to_float(operation.x[start + lane + e * LANES]) : Operation::outside();
+        values[e] = Operation::outside();
+        if (lane + e * LANES >= length) continue;
+        const long long at = start + lane + e * LANES;
+        if constexpr (Operation::INPUTS == 1) values[e] = to_float(operation.x[at]);
+        else values[e] = operation.join_edge(at);
     }
     const auto mine = Operation::of_elements(values, lane < length ? (length - lane + LANES - 1) / LANES : 0);
     const auto scale = operation.scale_of(Operation::template over_lanes<LANES>(mine), cols);

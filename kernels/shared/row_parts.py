@@ -35,7 +35,7 @@ _THREADS_AT_ONCE = 1024  # of a multiprocessor, where its blocks are so few that
 _LEAST_PART_BYTES = 4 << 10  # of the grid, and of a few rows in registers; less is not worth another block
 _FEW_ROWS = 3  # of a multiprocessor, at most, which registers keep
 _ONE_BLOCK_BYTES = 8 << 10  # of a row that is not worth a second block
-_DIRECT_THREADS = 320  # of a block that keeps its part in registers, at most
+_DIRECT_THREADS = 320  # of a block that keeps its part in registers, at most, where a cluster holds a row
 _DIRECT_BLOCKS = 4  # of a multiprocessor, which more than it needs to hold a row stay below
 _LIGHT_REGISTERS = 40  # of a thread, of which so many blocks run at once that none waits long
 _PART_OF_BLOCKS = 0.9  # that run at once, which clusters of more than two find room for
@@ -118,6 +118,8 @@ def direct_shape(
         return None
     row_packs = row_bytes // _PACK_BYTES
     least = _blocks_holding(row_packs, 4 * _DIRECT_THREADS)
+    if least > most:
+        least = _blocks_holding(row_packs, 4 * _MOST_THREADS)
     blocks = most
     while blocks >= least:
         packs = packs_of_part(row_packs, blocks)

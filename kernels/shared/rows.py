@@ -16,6 +16,7 @@ _MOST_THREADS = 512  # of a block that is a row group
 _BLOCK_PACKS = (4, 8)  # of a thread then, at most
 _FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work
 _FEW_ROWS_THREADS = 64  # of a block then
+_UNEVEN_BLOCKS = 4  # of a multiprocessor, at most, where calls start early
 
 
 def launch_rows(
@@ -47,7 +48,16 @@ def launch_rows(
         group, grid, block = _narrow_group(rows, packs, access, program.multiprocessor_count)
     else:
         group, grid, block = _row_group(rows, cols, *tensors, at_any_alignment=at_any_alignment)
-    program.launch(f"{name}_{group}", grid, block, *tensors, rows, cols)
+    early = grid != rows or starts_early(rows, program.multiprocessor_count)
+    program.launch(f"{name}_{group}", grid, block, *tensors, rows, cols, overlaps=early)
+
+
+def starts_early(blocks: int, multiprocessors: int) -> bool:
+    """Whether a call with a block for each row is to start while the one before ends.
+
+    Not with a few blocks a multiprocessor: those of the next call come to lie unevenly.
+    """
+    return not multiprocessors < blocks <= _UNEVEN_BLOCKS * multiprocessors
 
 
 def access_bytes(cols: int, *tensors: torch.Tensor) -> int:

@@ -135,5 +135,6 @@ struct Columns {
     __device__ __forceinline__ void store(SCALAR* row, const Bits& bits) const {
         if (SHIFTED) store_shifted(row + col, bits, count);
         else if (count == PACK) *reinterpret_cast<Bits*>(row + col) = bits;
+        else store_elements(row + col, bits, 0, count);
     }
 };

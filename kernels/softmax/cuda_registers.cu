@@ -53,6 +53,7 @@ constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 #define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS, WIDTH)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {              \
+        start_early();                                                                                       \
         softmax_row<GROUP, PACKS, WIDTH>(x, y, rows, cols);                                                  \
     }
 
@@ -78,6 +79,7 @@ KERNELS_BY(4)
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                            \
         rows_by_groups<GROUP, PACKS>(Softmax{x, y}, rows, cols);  \
     }
 
@@ -91,6 +93,7 @@ KERNEL_AT_ANY_ALIGNMENT(softmax_any_block_8, BLOCK_GROUP, 8, 512, 1)
 #define KERNEL_OF_ELEMENTS(LANES, EACH)                                                                       \
     extern "C" __global__ void __launch_bounds__(128) softmax_elements_##LANES##_##EACH(                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
+        start_early();                                                                                        \
         rows_by_elements<LANES, EACH>(Softmax{x, y}, rows, cols);                                             \
     }
 
@@ -124,6 +127,7 @@ __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, lo
 extern "C" __global__ void __launch_bounds__(1024) softmax_pieces(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
     if (are_packed(cols, x, y)) {

@@ -59,6 +59,7 @@ __device__ __forceinline__ void backward_row(
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
+        start_early();                                                                                        \
         backward_row<GROUP, PACKS>(dy, y, dx, rows, cols);                                                    \
     }
 
@@ -148,6 +149,7 @@ __device__ __forceinline__ void backward_run(const Run& run) {
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
+        start_early();                                                                                       \
         const long long row = group_row<GROUP>(), length = row < rows ? cols : 0;                            \
         backward_run<GROUP, PACKS>(Run(dy, y, dx, row * cols, length));                                      \
     }
@@ -191,6 +193,7 @@ __device__ __forceinline__ void backward_elements(
     extern "C" __global__ void __launch_bounds__(128) softmax_backward_short_##LANES##_##EACH(               \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
+        start_early();                                                                                       \
         backward_elements<LANES, EACH>(dy, y, dx, rows, cols);                                               \
     }
 
@@ -209,6 +212,7 @@ SHORT_KERNEL(16, 4)
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long cols, long long length) {                                                                  \
         tell_cluster();                                                                                      \
+        start_early();                                                                                          \
         const long long row = blockIdx.x / CLUSTER, start = rank_in_cluster() * length;                         \
         const long long left = max(cols - start, 0ll);                                                       \
         backward_run<BLOCK_GROUP, PACKS, CLUSTER>(Run(dy, y, dx, row * cols + start, min(left, length)));    \
@@ -260,6 +264,7 @@ __device__ __forceinline__ void store_run(const Run& run, float sum) {
 extern "C" __global__ void __launch_bounds__(512, 2) softmax_backward_long(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx, long long rows, long long cols
 ) {
+    start_early();
     const Run run(dy, y, dx, blockIdx.x * cols, cols);
     store_run(run, dot_of_run(run));
 }
@@ -280,7 +285,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) softmax_backward_piece_dots
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, float* __restrict__ dots, long long cols,
     long long length, long long pieces
 ) {
-    let_next_start();
+    wait_for_previous();
+    let_next_start();  // only now, as the next one reads dy and y before it waits
     const Piece piece(cols, length, pieces);
     const float sum = dot_of_run(Run(dy, y, nullptr, piece.start, piece.length));
     if (threadIdx.x == 0) dots[blockIdx.x] = sum;
@@ -304,6 +310,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) softmax_backward_piece(
 extern "C" __global__ void __launch_bounds__(512) softmax_backward_elements(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx, long long rows, long long cols
 ) {
+    start_early();
     dy += blockIdx.x * cols;
     y += blockIdx.x * cols;
     dx += blockIdx.x * cols;

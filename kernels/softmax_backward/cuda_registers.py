@@ -5,7 +5,7 @@ import math
 import torch
 
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
-from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows
+from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows, starts_early
 
 WARP = 32
 WARP_THREADS = 128  # of a block of short rows
@@ -28,11 +28,12 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         launch_rows(program, "softmax_backward", dy, y, dx)
         return dx
     if len({tensor.data_ptr() % PACK_BYTES for tensor in (dy, y, dx)}) > 1:
-        program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols)
+        program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols, overlaps=True)
         return dx
     if not is_long:
         name, grid, block = short_rows(rows, cols) or run_group(rows, packs)
-        program.launch(f"softmax_backward_{name}", grid, block, dy, y, dx, rows, cols)
+        early = grid != rows or starts_early(rows, program.multiprocessor_count)
+        program.launch(f"softmax_backward_{name}", grid, block, dy, y, dx, rows, cols, overlaps=early)
         return dx
     capability = torch.cuda.get_device_capability(dy.device)
     pack = PACK_BYTES // dy.element_size()
@@ -42,20 +43,19 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         packs = -(-length // pack)
         most = 4 if packs <= 4 * MOST_THREADS else MOST_PACKS  # of a thread
         threads = -(-packs // (most * WARP)) * WARP
-        program.launch(
-            f"softmax_backward_cluster_{blocks}_{most}", rows * blocks, threads, dy, y, dx, cols, length
-        )
+        name, arguments = f"softmax_backward_cluster_{blocks}_{most}", (dy, y, dx, cols, length)
+        program.launch(name, rows * blocks, threads, *arguments, overlaps=True)
         return dx
     one_round = MOST_THREADS * PACK_BYTES // dy.element_size()
     length, pieces = row_pieces(rows, cols, one_round, program.multiprocessor_count)
     if pieces == 1:
-        program.launch("softmax_backward_long", rows, MOST_THREADS, dy, y, dx, rows, cols)
+        program.launch("softmax_backward_long", rows, MOST_THREADS, dy, y, dx, rows, cols, overlaps=True)
         return dx
     dots = torch.empty((rows, pieces), dtype=torch.float32, device=dy.device)
-    sizes = (cols, length, pieces)
-    program.launch("softmax_backward_piece_dots", rows * pieces, MOST_THREADS, dy, y, dots, *sizes)
+    grid, sizes = rows * pieces, (cols, length, pieces)
+    program.launch("softmax_backward_piece_dots", grid, MOST_THREADS, dy, y, dots, *sizes, overlaps=True)
     arguments = (dy, y, dots, dx, *sizes)
-    program.launch("softmax_backward_piece", rows * pieces, MOST_THREADS, *arguments, overlaps=True)
+    program.launch("softmax_backward_piece", grid, MOST_THREADS, *arguments, overlaps=True)
     return dx
 
 

@@ -76,6 +76,7 @@ __device__ __forceinline__ float partial_sum(
 extern "C" __global__ void weighted_sum_warp(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     const int lane = threadIdx.x % WARP;
     const long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / WARP) + threadIdx.x / WARP;
     if (row >= rows) return;
@@ -86,6 +87,7 @@ extern "C" __global__ void weighted_sum_warp(
 extern "C" __global__ void weighted_sum_block(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long cols
 ) {
+    start_early();
     const long long row = blockIdx.x;
     const float sum = block_sum(partial_sum(x + row * cols, w, cols, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) from_float(sum, y[row]);
@@ -118,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) weighted_sum_rows_piece(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, float* __restrict__ piece, long long rows,
     long long cols, long long length
 ) {
-    let_next_start();
+    start_early();
     const long long first_row = static_cast<long long>(blockIdx.x) * ROWS, start = blockIdx.y * length;
     const long long end = start + length < cols ? start + length : cols, step = blockDim.x * PACK;
     const SCALAR* row[ROWS];  // the last one again in place of those past it
@@ -147,7 +149,7 @@ extern "C" __global__ void weighted_sum_row_piece(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, float* __restrict__ piece, long long cols,
     long long length
 ) {
-    let_next_start();
+    start_early();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
     const float sum = block_sum(
         partial_sum(x + row * cols + start, w + start, left < length ? left : length, threadIdx.x, blockDim.x)
@@ -158,7 +160,7 @@ extern "C" __global__ void weighted_sum_row_piece(
 // Adds the pieces of a row. They are written while this kernel runs: no __restrict__, which would promise that
 // they are not.
 extern "C" __global__ void weighted_sum_pieces(const float* piece, SCALAR* y, long long pieces) {
-    wait_for_previous();
+    start_early();
     piece += blockIdx.x * pieces;
     float sum = 0.0f;
     for (long long p = threadIdx.x; p < pieces; p += blockDim.x) sum += piece[p];

@@ -2,6 +2,8 @@
 
 import torch
 
+from roofscope.kernels.shared.rows import starts_early
+
 UNROLL = 2  # as in cuda_row.cu
 ROWS = 4
 PACK_BYTES = 16
@@ -9,6 +11,7 @@ WARP = 32
 WARPS = 4  # rows in a block of short rows
 LONGEST_WARP_ROW_BYTES = 4096
 MOST_THREADS = 256
+MANY_THREADS = 1024  # of a row that a multiprocessor has alone
 FEW_ROWS_PER_MULTIPROCESSOR = 2  # more of them keep a GPU busy with a block each
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows
 BLOCKS_PER_MULTIPROCESSOR = 8
@@ -20,13 +23,16 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     row_bytes = cols * x.element_size()
     if row_bytes <= LONGEST_WARP_ROW_BYTES:
-        program.launch("weighted_sum_warp", -(-rows // WARPS), WARPS * WARP, x, w, y, rows, cols)
+        blocks = -(-rows // WARPS)
+        program.launch("weighted_sum_warp", blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
         return y
     few = rows < program.multiprocessor_count * FEW_ROWS_PER_MULTIPROCESSOR
     if not few or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
         # Just enough threads to have the whole row under way, in whole warps.
         warps = -(-row_bytes // (PACK_BYTES * UNROLL * WARP))
-        program.launch("weighted_sum_block", rows, min(warps * WARP, MOST_THREADS), x, w, y, cols)
+        threads = min(warps * WARP, MANY_THREADS if rows <= program.multiprocessor_count else MOST_THREADS)
+        early = starts_early(rows, program.multiprocessor_count)
+        program.launch("weighted_sum_block", rows, threads, x, w, y, cols, overlaps=early)
         return y
 
     starts = (row_bytes, x.data_ptr(), w.data_ptr())
@@ -39,6 +45,7 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     pieces = -(-cols // length)
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
     name, sizes = ("rows", (rows, cols, length)) if together == ROWS else ("row", (cols, length))
-    program.launch(f"weighted_sum_{name}_piece", (groups, pieces), MOST_THREADS, x, w, sums, *sizes)
+    grid, arguments = (groups, pieces), (x, w, sums, *sizes)
+    program.launch(f"weighted_sum_{name}_piece", grid, MOST_THREADS, *arguments, overlaps=True)
     program.launch("weighted_sum_pieces", rows, 4 * WARP, sums, y, pieces, overlaps=True)
     return y

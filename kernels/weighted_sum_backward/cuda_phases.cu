@@ -5,11 +5,13 @@
 // Mapping: a block owns some rows of a panel of columns, a pack of 16 bytes a thread, so
 //   that its columns stay a thread's own all the way down. The first kernel reads x and leaves sums of
 //   columns over chunks of rows. The second writes dx; its first blocks add the chunks up to dw, in the same
-//   order at every call.
+//   order at every call. Of few long rows a thread has its columns of all of them, and one kernel does both.
 // Idea: cuda_naive has a thread for all rows of a column, and so too few threads. dx needs nothing of x. Memory that is
 //   only read and then only written never turns round between the two, and moves more than where both mix. Column sums
 //   in two stages as in the norms' gradients.
+#include "shared/overlap.cuh"
 #include "shared/rows.cuh"
+#include "shared/shifted.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_phases.py
 constexpr int UNROLL = 4;
@@ -123,6 +125,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_column_parts(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, float* __restrict__ partial, long long rows,
     long long cols, long long across, long long height
 ) {
+    wait_for_previous();
+    let_next_start();  // only now, as blocks of the next one that write dx do not wait
     __shared__ float sums[THREADS * PACK];
     if (are_packed(cols, x)) {
         sum_columns<true>(dy, x, partial, sums, rows, cols, across, height);
@@ -132,12 +136,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_column_parts(
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer(
-    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ w, const float* __restrict__ partial,
-    SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long parts, long long rows, long long cols, long long across,
-    long long height
+    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ w, const float* partial, SCALAR* __restrict__ dx,
+    SCALAR* __restrict__ dw, long long parts, long long rows, long long cols, long long across, long long height
 ) {
+    let_next_start();
     const long long block = blockIdx.x - (cols + WARP - 1) / WARP;
     if (block < 0) {
+        wait_for_previous();
         total_of_parts(partial, parts, cols, dw);
     } else if (are_packed(cols, w, dx)) {
         write_outer<true>(dy, w, dx, block, rows, cols, across, height);
@@ -145,3 +150,44 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer(
         write_outer<false>(dy, w, dx, block, rows, cols, across, height);
     }
 }
+
+// ---- Few long rows ------------------------------------------------------------------------------
+
+// A pack of columns a thread, of every row.
+template <bool SHIFTED>
+__device__ __forceinline__ void columns_of_few_rows(
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, SCALAR* dx, SCALAR* dw, long long rows, long long cols
+) {
+    const Columns<SHIFTED> own(thread_of_grid() * PACK, cols);
+    float weights[PACK], sum[PACK] = {};
+    unpack(own.load(w), weights);
+    for (long long first = 0; first < rows; first += UNROLL) {
+        Bits packs[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+            if (first + u < rows) packs[u] = own.load(x + (first + u) * cols);
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+            if (first + u >= rows) break;
+            const float gradient = to_float(dy[first + u]);
+            float values[PACK];
+            add_scaled(sum, gradient, packs[u]);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) values[i] = gradient * weights[i];
+            own.store(dx + (first + u) * cols, pack_bits(values));
+        }
+    }
+    own.store(dw, pack_bits(sum));
+}
+
+#define FEW_ROWS_KERNEL(NAME, SHIFTED)                                                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_few_rows_##NAME(                     \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,          \
+        SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long rows, long long cols) {                 \
+        start_early();                                                                                      \
+        columns_of_few_rows<SHIFTED>(dy, x, w, dx, dw, rows, cols);                                         \
+    }
+
+FEW_ROWS_KERNEL(packed, false)
+FEW_ROWS_KERNEL(shifted, true)

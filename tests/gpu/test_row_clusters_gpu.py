@@ -12,7 +12,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's
 CLUSTERS = [pair for pair in implementations(Provider.CUDA) if pair[1].stem == "cuda_cluster"]
 SHAPES = (  # rows, columns; of either parity, as rows then begin at one alignment or at all
     *((3, 5), (2, 4096), (300, 4099)),  # one block, in registers
-    *((40, 9356), (5, 65536), (5, 65537), (100, 20001)),  # of 2 to 16 blocks, 2 or 4 packs of a thread
+    *(
+        (40, 9356),
+        (5, 65536),
+        (5, 65537),
+        (100, 20001),
+        (6, 194_382),
+    ),  # of 2 to 16 blocks, 2 or 4 packs of a thread
     *((200, 20001), (66, 65536), (100, 65536), (2, 300001)),  # few rows, of the norms in shared memory
     *((1200, 30080), (500, 40001), (400, 70001), (70, 262145)),  # many, by 1 to 16 blocks
 )

@@ -32,15 +32,18 @@ def source(kernel: str, stem: str) -> str:
 @pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
 def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: int) -> None:
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
-    kinds = dict(re.findall(r"#define (\w+)_KERNEL\(PACKS\)[^#]*?cumsum_(\w+)_##PACKS", text))
+    kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
     for rows, row_bytes in product(
-        (1, 3, 38, 131, 1000, 70_001), (2, 98, 512, 2048, 9000, 24_000, 10**6, 2**28)
+        (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 2048, 9000, 24_000, 10**6, 2**28)
     ):
         chosen = module.choose(rows, row_bytes, multiprocessors)
         kind, _, packs = chosen.name.rpartition("_")
         assert kind in kinds.values()
         assert f"{kind.upper()}_KERNEL({packs})" in text
-        if kind == "warp":
+        if kind == "lanes":
+            assert row_bytes <= int(packs) * module.PACK_BYTES
+            assert chosen.blocks * chosen.threads >= rows * int(packs)
+        elif kind == "warp":
             assert row_bytes <= int(packs) * module.WARP * module.PACK_BYTES
             assert chosen.blocks * module.WARPS >= rows
         elif kind == "lookback":
@@ -160,16 +163,49 @@ def test_cross_entropy_rings_hold_the_lines_of_rows(size: int) -> None:
 
 def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
     module = launcher("cross_entropy", "cuda_online")
-    assert module.cluster_of_row(2, 2 * 36_642, 132) == (16, 320)
+    assert module.cluster_of_row(2, 2 * 36_642, 132) == (8, 192)
+    assert module.cluster_of_row(200, 2 * 4096, 132) == (1, 128)
     for rows, cols in product((1, 2, 8, 16, 131, 200, 500, 529), (3, 4096, 5000, 36_642, 2**18, 2**22)):
         chosen = module.cluster_of_row(rows, 2 * cols, 132)
         if chosen is None:
             continue
         blocks, threads = chosen
         assert rows <= 528
-        assert blocks in (1, 2, 4, 8, 16)
+        assert blocks in (1, *module.CLUSTERS)
         assert threads in range(64, 513, 64)
-        assert 2 * cols <= blocks * module.MOST_PART_BYTES + blocks
+        assert 2 * cols <= (module.MOST_BLOCK_ROW_BYTES if blocks == 1 else blocks * module.MOST_PART_BYTES)
+
+
+def test_lanes_of_rows_on_narrow_accesses_hold_a_row() -> None:
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    for rows, cols in product((1, 700, 100_000), (2, 4, 6, 42, 84, 130, 196, 252, 254, 256)):
+        launched.clear()
+        dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
+        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16))
+        norm_lanes.launch_lanes(Program(), "rms_norm_backward", inputs, dx, torch.empty(cols))  # type: ignore[arg-type]
+        name = launched[0][0]
+        access = math.gcd(16, 2 * cols)
+        assert name.removeprefix("rms_norm_backward_").startswith(
+            "packed" if access == 16 else f"by_{access}_"
+        )
+        assert cols <= int(name.rpartition("_")[2]) * 8 <= 2 * cols + 16
+
+
+def test_columns_of_few_long_rows_are_a_threads_own() -> None:
+    module = launcher("weighted_sum_backward", "cuda_phases")
+    for rows, packs in product((1, 8, 9, 32, 33, 4096), (1, 1000, 20_000, 70_000, 10**6)):
+        threads = module.threads_of_few(rows, packs, 132)
+        assert threads in (0, module.SMALL_BLOCK, module.THREADS)
+        if threads:
+            assert rows <= module.FEW_ROWS
+            assert -(-packs // threads) >= 132  # blocks
 
 
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
