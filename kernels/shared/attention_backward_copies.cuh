@@ -95,9 +95,9 @@ __device__ __forceinline__ int take_tile(const Block<DIM, PAIRS>& at, const Prog
 
 template <int DIM, bool CAUSAL, bool PAIRS>
 __device__ __forceinline__ void copy_tiles(
-    const Block<DIM, PAIRS>& at, const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, const CUtensorMap& grad,
-    const float* __restrict__ numbers, const Progress& progress, const Division& division, int blocks, int steps,
-    int group
+    const Block<DIM, PAIRS>& at, const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v,
+    const CUtensorMap& grad, const float* __restrict__ numbers, const Progress& progress, const Division& division,
+    int blocks, int steps, int group
 ) {
     using At = Block<DIM, PAIRS>;
     int turn = 0;
