@@ -12,5 +12,6 @@
 
 BACKWARD_KERNELS(64, false)
 BACKWARD_KERNELS(128, false)
+BACKWARD_PRODUCTS(propagate_pairs_128, 128, false, true)
 
 #endif

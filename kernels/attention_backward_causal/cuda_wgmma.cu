@@ -12,5 +12,6 @@
 
 BACKWARD_KERNELS(64, true)
 BACKWARD_KERNELS(128, true)
+BACKWARD_PRODUCTS(propagate_pairs_128, 128, true, true)
 
 #endif

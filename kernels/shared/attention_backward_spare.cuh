@@ -20,9 +20,9 @@ __device__ __forceinline__ void add_run(float* to, const void* from, int bytes) 
                  : "memory");
 }
 
-template <int DIM>
+template <int DIM, bool PAIRS>
 __device__ __forceinline__ void add_parts(
-    const Block<DIM>& at, float* __restrict__ sums, const Progress& progress, int steps
+    const Block<DIM, PAIRS>& at, float* __restrict__ sums, const Progress& progress, int steps
 ) {
     const bool first_lane = threadIdx.x % WARP == 0;
     for (int part = 0; part < CONSUMERS; ++part) tell(part_empty(part));
@@ -37,7 +37,7 @@ __device__ __forceinline__ void add_parts(
 #pragma unroll
             for (int part = 0; part < CONSUMERS; ++part) {
                 wait_at(part_full(part));
-                if (first_lane) add_run(to + part * PART, at.part(part), Block<DIM>::PART_BYTES);
+                if (first_lane) add_run(to + part * PART, at.part(part), Block<DIM, PAIRS>::PART_BYTES);
             }
             if (first_lane) wait_for_reads<1>();
             __syncwarp();

@@ -10,15 +10,19 @@
 //   Tiles of a head share its dq. Each step is added to float32 sums in memory, by the copy engine, from where a last
 //   kernel makes dq. So dq may differ in its last bits from call to call; triton_flash and cuda_mma, which make p and
 //   ds twice, give the same every time.
-//   A block a multiprocessor takes tile by tile; shared/attention_backward_block.cuh and _spare.cuh have what its third
-//   warpgroup does, _divided.cuh the tiles of a last round that would leave most blocks idle.
+//   A block a multiprocessor takes tile by tile; shared/attention_backward_copies.cuh and _spare.cuh have what its third
+//   warpgroup does, _divided.cuh the tiles of a last round that would leave most blocks idle. Long heads of dim 128 are
+//   taken by pairs of blocks, which read each step from L2 once: at the limit of power, what is moved costs time.
 //   Descriptors of tiles are the same for a whole warp, and the compiler must see it: taken from registers they cost
 //   time. One body for all steps of a tile is faster at dim 64 than the last step after the loop. Not faster: 80
 //   queries a step at dim 128 where not causal, as FlashAttention-3 has them; dk before the part of dq, that part a step
 //   later, the next k q^T before it is handed over, dv before ds, and parts of dq added by the threads that have them.
+//   Nor dk a step later, its ds from shared memory, while powers are taken, and a pair's parts of dq added to each other
+//   before they go to memory.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608, and its code for gradients.
 #pragma once
 
+#include "shared/attention_backward_copies.cuh"
 #include "shared/attention_backward_divided.cuh"
 #include "shared/attention_backward_spare.cuh"
 
@@ -38,12 +42,13 @@ __device__ __forceinline__ void store_transposed(void* to, const unsigned* from)
                  : "memory");
 }
 
-template <int DIM, bool CAUSAL>
+template <int DIM, bool CAUSAL, bool PAIRS>
 __device__ __forceinline__ void multiply_tiles(
-    const Block<DIM>& at, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, float4* __restrict__ divided_sums,
+    const Block<DIM, PAIRS>& at, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, float4* __restrict__ divided_sums,
     int warpgroup, int seq
 ) {
-    constexpr int QUERIES = STEP<DIM>;
+    using At = Block<DIM, PAIRS>;
+    constexpr int QUERIES = STEP<DIM>, STAGES = At::STAGES;
     constexpr float SCALE = LOG2_E * ROOT<DIM>;
     const int lane = threadIdx.x % WARP;
     const int thread = threadIdx.x % WARPGROUP;
@@ -70,7 +75,7 @@ __device__ __forceinline__ void multiply_tiles(
 
     // sum (64 keys x queries) = own rows of keys or values times rows of a step.
     const auto start_rows = [&](float (&sum)[QUERIES / 2], bool of_values, const unsigned char* tile, int turn) {
-        const int own_at = of_values ? Block<DIM>::VALUES_AT : 0;
+        const int own_at = of_values ? At::VALUES_AT : 0;
         const unsigned own = place(own_at + warpgroup * 64 * ROW, turn);
         const unsigned long long theirs = swizzled_tile(tile, ATOM, 0);
         begin_products();
@@ -116,6 +121,10 @@ __device__ __forceinline__ void multiply_tiles(
     // What only wgmma has read. Numbers and next_tile are read by threads, each of which arrives for itself.
     const auto release = [&](Barrier* empty) {
         if (thread == 0) arrive(empty);
+    };
+    // A step lies in both blocks of a pair, and both copy into both: each waits for the other one's warpgroups too.
+    const auto release_at_other = [&](Barrier* empty) {
+        if (PAIRS && thread == 0) arrive_at(empty, rank_in_cluster() ^ 1);
     };
 
     const auto mask = [&](int step) {
@@ -232,7 +241,7 @@ __device__ __forceinline__ void multiply_tiles(
         bool is_first = true, is_last;
         if constexpr (HELD > 0) {
             wait_for(at.values_full, full);
-            hold_rows<KEYS, FIRST_HELD>(held, at.keys + Block<DIM>::VALUES_AT);
+            hold_rows<KEYS, FIRST_HELD>(held, at.keys + At::VALUES_AT);
         }
         do {
             make_weights(turn, is_first, full);
@@ -242,11 +251,13 @@ __device__ __forceinline__ void multiply_tiles(
             start_gradients(turn);
             wait_for_products<2>();
             release(at.grads_empty + turn % STAGES);
+            release_at_other(at.grads_empty + turn % STAGES);
             wait_for_products<1>();
             pin(part);
             hand_over_part();
             wait_for_products<0>();
             arrive(at.queries_empty + turn % STAGES);
+            release_at_other(at.queries_empty + turn % STAGES);
             ++turn;
         } while (!is_last);
         const long long first_row = at.next_tile[0] * static_cast<long long>(seq);
@@ -271,7 +282,7 @@ __device__ __forceinline__ void multiply_tiles(
     }
 }
 
-template <int DIM, bool CAUSAL>
+template <int DIM, bool CAUSAL, bool PAIRS>
 __device__ __forceinline__ void propagate(
     const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, const CUtensorMap& grad,
     const SCALAR* __restrict__ o, const SCALAR* __restrict__ do_, const float* __restrict__ lse, float* numbers,
@@ -280,7 +291,7 @@ __device__ __forceinline__ void propagate(
     int finished
 ) {
     extern __shared__ __align__(1024) unsigned char shared[];
-    const Block<DIM> at(shared);
+    const Block<DIM, PAIRS> at(shared);
     at.begin(counts);
     const Progress progress{at.counts, heads, prepared, finished};
     const int blocks = (seq + KEYS - 1) / KEYS;
@@ -289,6 +300,7 @@ __device__ __forceinline__ void propagate(
     if (warpgroup < CONSUMERS) {
         take_registers<240>();
         multiply_tiles<DIM, CAUSAL>(at, dk, dv, divided_sums, warpgroup, seq);
+        if (PAIRS) meet_cluster();  // the other block arrives at barriers of this one to the end
         return;
     }
     give_registers<24>();
@@ -302,6 +314,22 @@ __device__ __forceinline__ void propagate(
     }
 }
 
+// The kernel between the two others; of pairs beside the one of single blocks.
+#define BACKWARD_PRODUCTS(NAME, DIM, CAUSAL, PAIRS)                                                                   \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) NAME(                                \
+        const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                                 \
+        const __grid_constant__ CUtensorMap v, const __grid_constant__ CUtensorMap grad,                              \
+        const SCALAR* __restrict__ o, const SCALAR* __restrict__ do_, const float* __restrict__ lse, float* numbers,  \
+        float* sums, SCALAR* __restrict__ dq, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, int* counts,          \
+        float4* __restrict__ divided_sums, long long seq, long long heads, long long group, long long prepared,       \
+        long long finished, long long whole, long long chunks) {                                                      \
+        const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                                   \
+        propagate<DIM, CAUSAL, PAIRS>(q, k, v, grad, o, do_, lse, numbers, sums, dq, dk, dv, counts, divided_sums,    \
+                                      division, static_cast<int>(seq), static_cast<int>(heads),                       \
+                                      static_cast<int>(group), static_cast<int>(prepared),                            \
+                                      static_cast<int>(finished));                                                    \
+    }
+
 #define BACKWARD_KERNELS(DIM, CAUSAL)                                                                                 \
     extern "C" __global__ void __launch_bounds__(PREPARING) prepare_##DIM(                                            \
         const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, const float* __restrict__ lse,                 \
@@ -314,19 +342,7 @@ __device__ __forceinline__ void propagate(
         for (int i = first; i < divided * (KEYS * DIM / 2); i += gridDim.x * PREPARING) {                             \
             divided_sums[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);                                                    \
         }                                                                                                             \
-        prepare<DIM>(o, grad, lse, numbers, sums, static_cast<int>(seq), static_cast<int>(prepared));                      \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) propagate_##DIM(                     \
-        const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                                 \
-        const __grid_constant__ CUtensorMap v, const __grid_constant__ CUtensorMap grad,                              \
-        const SCALAR* __restrict__ o, const SCALAR* __restrict__ do_, const float* __restrict__ lse, float* numbers,  \
-        float* sums, SCALAR* __restrict__ dq, SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, int* counts,          \
-        float4* __restrict__ divided_sums, long long seq, long long heads, long long group, long long prepared,       \
-        long long finished, long long whole, long long chunks) {                                                      \
-        const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                                   \
-        propagate<DIM, CAUSAL>(q, k, v, grad, o, do_, lse, numbers, sums, dq, dk, dv, counts, divided_sums, division,  \
-                               static_cast<int>(seq), static_cast<int>(heads), static_cast<int>(group),               \
-                               static_cast<int>(prepared), static_cast<int>(finished));                               \
+        prepare<DIM>(o, grad, lse, numbers, sums, static_cast<int>(seq), static_cast<int>(prepared));                 \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(WARPGROUP) finish_##DIM(                                             \
         const float* __restrict__ sums, SCALAR* __restrict__ dq, const float4* __restrict__ divided_sums,             \
@@ -338,4 +354,5 @@ __device__ __forceinline__ void propagate(
             finish_divided<DIM>(divided_sums, dk, dv, static_cast<int>(blockIdx.x - parts), static_cast<int>(whole),  \
                                 static_cast<int>(seq));                                                               \
         }                                                                                                             \
-    }
+    }                                                                                                                 \
+    BACKWARD_PRODUCTS(propagate_##DIM, DIM, CAUSAL, false)

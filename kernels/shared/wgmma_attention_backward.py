@@ -9,12 +9,12 @@ from roofscope.kernels.shared.heads import aligned, empty_like, require_16_bits,
 STEPS = {64: 128, 128: 64}  # queries of a step
 KEYS = 128  # of a tile
 CONSUMERS = 2  # warpgroups that multiply, 64 keys each
-STAGES = 2  # of queries and of their gradients
+STAGES = {1: 2, 2: 3}  # of queries and of their gradients, for a block alone and for one of a pair
 PREPARING = 256  # threads of a block that prepares
 PACK = 8  # elements that one of them takes
 BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
-BARRIER_BYTES = 8 * (9 + 4 * STAGES)  # with what says which tile is next
+TAKEN_BYTES = 8 * 4 + 4 * 4  # what a pair's blocks tell each other
 
 # Of which causal tiles are sorted together: two and four are as fast as each other from 8192 keys on.
 HEADS_OF_GROUP = 4
@@ -22,6 +22,13 @@ HEADS_OF_GROUP = 4
 TILES_OF_GROUP = 256
 # From so many queries a tile on, the warps that do not multiply have time to prepare and to finish all heads.
 QUERIES_FOR_ALL = 2560
+# From so many queries on, blocks work in pairs at dim 128. Where causal the second one goes over two steps in
+# vain.
+QUERIES_OF_PAIRS = 2048
+QUERIES_OF_CAUSAL_PAIRS = 16384
+# From so many queries on, where not causal at dim 128, no heads: at the limit of power, kernels in front and
+# behind take less time than these warps cost the others.
+QUERIES_FOR_NONE = 16384
 # What the chunks of a divided tile cost beside their steps, in steps.
 CHUNK_STEPS = 8
 
@@ -61,12 +68,17 @@ def gradients(
     counts = torch.empty(3 + 2 * heads, dtype=torch.int32, device=q.device)
     of_head = -(-seq // KEYS)
     group = group_of(heads, of_head) if causal else 1
-    tiles = heads * of_head
-    most = program.multiprocessor_count
+    pair = blocks_together(dim, of_head, seq, causal=causal)
+    tiles = heads * of_head // pair  # of a pair, both tiles as one
+    most = program.multiprocessor_count // pair
     whole = tiles if causal else whole_tiles(tiles, steps, most)
-    divided = tiles - whole
-    count = blocks_of(max(tiles, divided * steps), most)
-    within = min(heads_within(heads, of_head, count, group, seq // 2 if causal else seq), whole // of_head)
+    divided = (tiles - whole) * pair
+    clusters = blocks_of(max(tiles, (tiles - whole) * steps), most)
+    count = clusters * pair
+    visible = seq // 2 if causal else seq
+    within = min(heads_within(heads, of_head, count, group, visible), whole * pair // of_head)
+    if dim == 128 and not causal and seq >= QUERIES_FOR_NONE:
+        within = 0
     prepared = heads - within  # by the kernel in front
     divided_sums = torch.empty(divided * 2 * KEYS * dim, dtype=torch.float32, device=q.device)
     lse = lse.contiguous()
@@ -78,27 +90,34 @@ def gradients(
     )
     maps = (
         tensor_map(x.view(heads, seq, dim), (1, extent, BAND))
-        for x, extent in ((q, step), (k, KEYS), (v, KEYS), (do, step))
+        for x, extent in ((q, step // pair), (k, KEYS), (v, KEYS), (do, step // pair))
     )
     program.launch(
-        f"propagate_{dim}",
+        f"propagate_{dim}" if pair == 1 else f"propagate_pairs_{dim}",
         count,
         (CONSUMERS + 1) * WARPGROUP,
         *maps,
         *(o, do, lse, numbers, sums, dq, dk, dv, counts, divided_sums),
-        *(seq, heads, group, prepared, within, whole, count if divided else 0),
-        shared_bytes=shared_bytes(dim),
+        *(seq, heads, group, prepared, within, whole, clusters if divided else 0),
+        shared_bytes=shared_bytes(dim, pair),
         overlaps=True,
+        cluster=pair,
     )
     parts = (heads - within) * steps * CONSUMERS
     program.launch(
         f"finish_{dim}",
         parts + divided * 2 * CONSUMERS,
         WARPGROUP,
-        *(sums, dq, divided_sums, dk, dv, seq, within, parts, whole),
+        *(sums, dq, divided_sums, dk, dv, seq, within, parts, whole * pair),
         overlaps=True,
     )
     return dq, dk, dv
+
+
+def blocks_together(dim: int, tiles: int, seq: int, *, causal: bool) -> int:
+    """How many blocks take neighbouring tiles of a head, and read steps once for both: one or two."""
+    fits = dim == 128 and tiles % 2 == 0
+    return 2 if fits and seq >= (QUERIES_OF_CAUSAL_PAIRS if causal else QUERIES_OF_PAIRS) else 1
 
 
 def group_of(heads: int, tiles: int) -> int:
@@ -128,8 +147,9 @@ def blocks_of(tiles: int, multiprocessors: int) -> int:
     return min(tiles, multiprocessors)
 
 
-def shared_bytes(dim: int) -> int:
+def shared_bytes(dim: int, pair: int = 1) -> int:
     """Keys and values, stages, two tiles of ds, a step of dq in float32, two numbers a query, barriers."""
-    step = STEPS[dim]
-    elements = 2 * KEYS * dim + 2 * STAGES * step * dim + 2 * step * KEYS
-    return elements * 2 + step * dim * 4 + STAGES * 2 * step * 4 + BARRIER_BYTES
+    step, stages = STEPS[dim], STAGES[pair]
+    elements = 2 * KEYS * dim + 2 * stages * step * dim + 2 * step * KEYS
+    barriers = 8 * (9 + 4 * stages) + (TAKEN_BYTES if pair > 1 else 0)  # with what says which tile is next
+    return elements * 2 + step * dim * 4 + stages * 2 * step * 4 + barriers

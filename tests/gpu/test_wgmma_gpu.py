@@ -294,6 +294,35 @@ def test_gradients_of_many_key_blocks_are_right(
             assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(dtype), str(sizes)
 
 
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+@pytest.mark.parametrize("name", ["attention_backward", "attention_backward_causal"])
+@pytest.mark.parametrize(("within", "whole"), [(None, None), (5, None), (4, 10), (0, 0)])
+@pytest.mark.parametrize("clusters", [1, 2, None])
+def test_gradients_of_pairs_of_blocks_are_right(
+    name: str,
+    dtype: Dtype,
+    within: int | None,
+    whole: int | None,
+    clusters: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pairs take one or several tiles of a head, and share steps; steps and the last keys are cut."""
+    kernel, module, program = built(name, dtype)
+    monkeypatch.setattr(wgmma_attention_backward, "blocks_together", lambda *_, **__: 2)
+    if clusters is not None:
+        monkeypatch.setattr(wgmma_attention_backward, "blocks_of", lambda *_: clusters)
+    if within is not None:
+        monkeypatch.setattr(wgmma_attention_backward, "heads_within", lambda *_: within)
+    if whole is not None:
+        monkeypatch.setattr(wgmma_attention_backward, "whole_tiles", lambda tiles, *_: min(tiles, whole))
+    for seq in (129, 256, 449, 1000):  # an even number of tiles a head
+        sizes = {"batch": 2, "heads": 3, "seq": seq, "dim": 128}
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        found = module.run(program, *inputs)
+        for one, wanted in zip(found, reference(kernel, inputs), strict=True):
+            assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(dtype), str(sizes)
+
+
 @pytest.mark.parametrize("dim", [64, 128])
 @pytest.mark.parametrize("group", [1, 4])
 def test_causal_gradients_are_right_group_by_group(

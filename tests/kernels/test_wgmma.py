@@ -20,7 +20,12 @@ pytest.importorskip(
 from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
-from roofscope.kernels.shared.wgmma_attention_backward import group_of, heads_within, shared_bytes
+from roofscope.kernels.shared.wgmma_attention_backward import (
+    blocks_together,
+    group_of,
+    heads_within,
+    shared_bytes,
+)
 from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, Tile, best, most_blocks
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 from roofscope.profiling.worker.build.providers import cuda
@@ -240,8 +245,9 @@ def test_copies_and_products_run_by_themselves(
 def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path: Path) -> None:
     """A tile at a time; and every product is wgmma's, with 64 keys of a warpgroup."""
     code = machine_code(f"{kernel}/cuda_wgmma.cu", Dtype.BFLOAT16, tmp_path)
-    for instruction in ("UTMALDG.3D", "UBLKRED.G.S.ADD.F32", "USETMAXREG", "HGMMA.64x128x16.F32.BF16"):
+    for instruction in ("UTMALDG.3D ", "UBLKRED.G.S.ADD.F32", "USETMAXREG", "HGMMA.64x128x16.F32.BF16"):
         assert instruction in code
+    assert "UTMALDG.3D.MULTICAST" in code  # by pairs of blocks
     assert not re.search(r"\bHMMA\b", code)
     for products in re.findall(r"HGMMA.*HGMMA", code.replace("\n", " ").replace(".section", "\n")):
         assert not re.search(r"MEMBAR\.\w+\.GPU|\b(STL|LDL)\b", products)  # among them no fence of the GPU
@@ -255,9 +261,24 @@ def test_attention_is_copied_and_multiplied_by_units_of_their_own(kernel: str, t
     assert not re.search(r"MEMBAR\.\w+\.GPU|\bHMMA\b", code)
 
 
-@pytest.mark.parametrize("dim", [64, 128])
-def test_gradients_of_attention_fit_hopper(dim: int) -> None:
-    assert shared_bytes(dim) <= HOPPER_BYTES
+@pytest.mark.parametrize(("dim", "pair"), [(64, 1), (128, 1), (128, 2)])
+def test_gradients_of_attention_fit_hopper(dim: int, pair: int) -> None:
+    assert shared_bytes(dim, pair) <= HOPPER_BYTES
+
+
+@pytest.mark.parametrize(
+    ("dim", "seq", "causal", "together"),
+    [
+        (128, 2048, False, 2),
+        (128, 2047, False, 1),  # too short
+        (128, 2049, False, 1),  # 17 tiles
+        (128, 8192, True, 1),  # the second block's steps in vain cost more
+        (128, 16384, True, 2),
+        (64, 16384, False, 1),
+    ],
+)
+def test_blocks_work_in_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
+    assert blocks_together(dim, -(-seq // 128), seq, causal=causal) == together
 
 
 @pytest.mark.parametrize("module", [wgmma_attention, wgmma_attention_backward])
