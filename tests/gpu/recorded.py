@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
@@ -16,19 +19,33 @@ from roofscope.tests.kernels.cases import CATALOG
 DEVICE = next((device for device in local_devices() if device.id != "cpu"), None)
 
 
-def recorded(path: Path, *, kernel: str, dtype: Dtype, stems: Sequence[str]) -> Session:
-    """A session of one job, with generated code and without ceilings."""
-    found = CATALOG.kernel(kernel)
-    assert found is not None
+class Asked(NamedTuple):
+    """One job: its kernel, element type and implementations."""
+
+    kernel: str
+    dtype: Dtype
+    stems: Sequence[str]
+
+
+def recorded(path: Path, *asked: Asked) -> Session:
+    """A session of these jobs by one worker, with generated code, without ceilings and good times."""
     assert DEVICE is not None
-    [job] = plan_jobs(
-        [found],
-        device=DEVICE.id,
-        dtypes=[dtype],
-        size_choices=[SizeChoice("large")],
-        stems=stems,
-        keeps_code=True,
-    )
+    runs: list[Run] = []
+    for number, (name, dtype, stems) in enumerate(asked, 1):
+        kernel = CATALOG.kernel(name)
+        assert kernel is not None
+        [job] = plan_jobs(
+            [kernel],
+            device=DEVICE.id,
+            dtypes=[dtype],
+            size_choices=[SizeChoice("large")],
+            stems=stems,
+            keeps_code=True,
+            first_id=number,
+        )
+        runs.append(Run(job))
     cache = CeilingCache(print, path.parent / "ceilings")
-    record(path, CATALOG, DEVICE, [Run(job)], lambda *_: None, cache, ceilings=Ceilings.LEAVE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROOFSCOPE_BRIEF", "1")
+        record(path, CATALOG, DEVICE, runs, lambda *_: None, cache, ceilings=Ceilings.LEAVE)
     return load(path)

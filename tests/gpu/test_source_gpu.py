@@ -1,13 +1,15 @@
 """What compilers make and how kernels are launched, on a GPU: each provider's code, and the occupancy."""
 
+from pathlib import Path
+
 import pytest
 
 from roofscope.app.presentation.source.launch import kernels_of
-from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.generated import CodeKind
 from roofscope.profiling.results.outcome import Measured
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load_code
-from roofscope.tests.gpu.recorded import DEVICE, recorded
+from roofscope.tests.gpu.recorded import DEVICE
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, while it compiles
 
@@ -15,23 +17,19 @@ TRITON = {CodeKind.TTIR, CodeKind.TTGIR, CodeKind.LLIR, CodeKind.PTX, CodeKind.S
 
 
 @pytest.fixture(scope="module")
-def points(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Measured, set[CodeKind]]]:
+def points(compiled: tuple[Session, Path]) -> dict[str, tuple[Measured, set[CodeKind]]]:
     """By implementation of softmax: its outcome, and the kinds of code that are kept with it."""
-    path = tmp_path_factory.mktemp("source") / "a.roofscope"
-    session = recorded(
-        path,
-        kernel="softmax",
-        dtype=Dtype.FLOAT32,
-        stems=["triton_online", "cuda_registers", "compile_default"],
-    )
+    session, path = compiled
+    of_softmax = [point for point in session.points if point.job.workload.kernel == "softmax"]
     kinds = {
         info.implementation.stem: {code.kind for code in load_code(path, info.number)}
         for info in session.codes
+        if info.implementation.kernel == "softmax"
     }
-    assert all(point.measured for point in session.points), session.points
+    assert all(point.measured for point in of_softmax), of_softmax
     return {
         point.implementation.stem: (point.measured, kinds.get(point.implementation.stem, set()))
-        for point in session.points
+        for point in of_softmax
         if point.measured
     }
 

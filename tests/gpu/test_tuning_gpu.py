@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Measured
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.tuning import LeftOut
 from roofscope.tests.faults.run import keep_ceilings
-from roofscope.tests.gpu.recorded import DEVICE, recorded
+from roofscope.tests.gpu.recorded import DEVICE
 from roofscope.tests.worker.test_command_line import main
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's and Triton's own, while they compile
@@ -18,8 +18,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # torch's and Triton's own, w
 FILE = Path(__file__).parents[1] / "data" / "autotuned_matmul.py"
 
 
-def test_each_configuration_of_a_users_file_has_its_time_or_a_reason(tmp_path: Path) -> None:
+def test_each_configuration_of_a_users_file_has_its_time_or_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert DEVICE is not None
+    monkeypatch.setenv("ROOFSCOPE_BRIEF", "1")  # what becomes of the times is asked, not for good ones
     keep_ceilings(tmp_path / "cache", DEVICE)
     shutil.copy(FILE, tmp_path)
     out = tmp_path / "tuned.roofscope"
@@ -39,11 +42,10 @@ def test_each_configuration_of_a_users_file_has_its_time_or_a_reason(tmp_path: P
     assert tuning["runner_up_low"] < tuning["runner_up_ratio"] < tuning["runner_up_high"]
 
 
-def test_a_tuned_product_is_timed_beside_its_runner_up(tmp_path: Path) -> None:
+def test_a_tuned_product_is_timed_beside_its_runner_up(compiled: tuple[Session, Path]) -> None:
     """The winner's kernel is that which the point's profile has, whatever ran in between."""
-    path = tmp_path / "tuned.roofscope"
-    session = recorded(path, kernel="matmul", dtype=Dtype.BFLOAT16, stems=["triton_grouped", "eager"])
-    found = {point.implementation.stem: point.outcome for point in session.points}
+    points = [point for point in compiled[0].points if point.job.workload.kernel == "matmul"]
+    found = {point.implementation.stem: point.outcome for point in points}
     eager, tuned = found["eager"], found["triton_grouped"]
     assert isinstance(eager, Measured)
     assert isinstance(tuned, Measured), tuned

@@ -45,7 +45,7 @@ def _is_loopback(host: str) -> bool:
 
 
 sys.addaudithook(_hook)
-if os.environ.get("ROOFSCOPE_BRIEF"):  # of tests/worker
+if os.environ.get("ROOFSCOPE_BRIEF"):  # of tests/worker, and of tests/gpu
     import brief_measuring
 
     sys.meta_path.insert(0, brief_measuring.Finder())
