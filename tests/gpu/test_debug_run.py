@@ -1,6 +1,7 @@
 """Debug runs on a GPU: the version as it is compiled, and compute-sanitizer where it is installed."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def reports(request: pytest.FixtureRequest) -> dict[str, DebugReport]:
         pytest.skip("needs a GPU")
     names = [name for name in _all_names() if any(f"[{name}]" in item.name for item in request.session.items)]
     with lock_device(device.uuid, device.name), ThreadPoolExecutor(len(names)) as pool:
-        return dict(zip(names, pool.map(lambda name: _report(name, device), names), strict=True))
+        return dict(zip(names, pool.map(partial(_report, device=device), names), strict=True))
 
 
 def _all_names() -> list[str]:
