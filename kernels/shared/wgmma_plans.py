@@ -26,7 +26,7 @@ _SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read
 # have read it, and a whole round shared besides the last one costs so much of a tile's time.
 _HELD_BYTES = 2**27
 _APART = 0.4
-# Rows times columns times steps beyond which power limits products: of what was timed there these are fastest.
+# Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
 _LONG = 2 * 10**9
 _LONG_TILE = "tile_128x256_pair"
 
