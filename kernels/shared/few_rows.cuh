@@ -84,32 +84,20 @@ __device__ __forceinline__ void multiply_few(
         from += FEW_STEP * n;
     };
     float sum[GROUPS][4][4] = {};
-    Eight<true> rows[8];
-    uint4 along_k[GROUPS];
-    const auto load_a = [&] {
-#pragma unroll
-        for (int i = 0; i < GROUPS; ++i) along_k[i] = of_a[i * WARP];
-        of_a += FEW_WARPS * GROUPS * WARP;
-    };
-    if (first < last) {
-        load(first, rows);
-        load_a();
-    }
     for (int step = first; step < last; ++step) {
-        LooseColumns columns;
-        to_columns(rows, columns);
-        unsigned words[GROUPS][4];
+        Eight<true> rows[8];
+        unsigned along_k[GROUPS][4];
+        load(step, rows);
 #pragma unroll
         for (int i = 0; i < GROUPS; ++i) {
-            words[i][0] = along_k[i].x, words[i][1] = along_k[i].y, words[i][2] = along_k[i].z,
-            words[i][3] = along_k[i].w;
+            const uint4 four = of_a[i * WARP];
+            along_k[i][0] = four.x, along_k[i][1] = four.y, along_k[i][2] = four.z, along_k[i][3] = four.w;
         }
-        if (step + 1 < last) {
-            load(step + 1, rows);
-            load_a();
-        }
+        of_a += FEW_WARPS * GROUPS * WARP;
+        LooseColumns columns;
+        to_columns(rows, columns);
 #pragma unroll
-        for (int i = 0; i < GROUPS; ++i) multiply_loose(sum[i], columns, words[i]);
+        for (int i = 0; i < GROUPS; ++i) multiply_loose(sum[i], columns, along_k[i]);
     }
 
     const auto finish = make_finish();

@@ -81,7 +81,7 @@ __device__ __forceinline__ void bits_of(unsigned (&mask)[4], long long count) {
 // ---- Products whose operands come straight from memory -----------------------------------------
 //
 // A warp takes 64 columns of B over 32 rows. A lane brings 8 columns of 8 rows: lanes q = lane % 4 rows 8 q to 8 q + 7,
-// lanes g = lane / 4 columns 8 g to 8 g + 7. mma.sync is told that these are k = 2 q, 2 q + 1, 2 q + 8, 2 q + 9 of two
+// lanes g = lane / 4 columns 8 g to 8 g + 7. mma.sync takes these for k = 2 q, 2 q + 1, 2 q + 8, 2 q + 9 of two
 // products, and rows g and g + 8 of four: any order of k will do, and C comes out transposed. Of A a lane brings 8 elements
 // of row g, 8 q and on, of each 8 rows.
 

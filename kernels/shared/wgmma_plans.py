@@ -22,6 +22,13 @@ _CROWD_B_NS = 0.0056
 _CROWD_A_NS = 0.0029
 _CROWD = 132  # blocks at most that are at work at once
 _SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read other lines at once
+# Clusters that share tiles are each elsewhere along k. Of A and B larger than this L2 holds no part until all
+# have read it, and a whole round shared besides the last one costs so much of a tile's time.
+_HELD_BYTES = 2**27
+_APART = 0.4
+# Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
+_LONG = 2 * 10**9
+_LONG_TILE = "tile_128x256_pair"
 
 
 @dataclass(frozen=True)
@@ -167,6 +174,7 @@ class Tile:
                 shared = -(-(rest + units) * steps // units)
                 shared_ns = (whole - 1) * tile_ns + shared * step_ns + 2 * end_ns
                 meet_ns = 213 + elements / 112.1 + shared * _SHARED_STEP_NS
+                meet_ns += _APART * tile_ns if (m + n) * steps * ROW > _HELD_BYTES else 0
                 plans.append(plan(most, count - rest - units, shared_ns, meet_ns))
         return plans
 
@@ -270,5 +278,6 @@ def best(
 ) -> tuple[str, Plan]:
     """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units."""
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
-    plans = [(name, plan) for name, tile in TILES.items() for plan in tile.plans(*sizes)]
+    names = [_LONG_TILE] if m * n * steps > _LONG else TILES
+    plans = [(name, plan) for name in names for plan in TILES[name].plans(*sizes)]
     return min(plans, key=lambda item: item[1].time_ns)
