@@ -19,11 +19,12 @@
 #include "shared/wgmma_attention.cuh"
 
 // The sequences, longest first, and the counter at 0. A thread a sequence counts those that come before its own.
-extern "C" __global__ void __launch_bounds__(256) sort(
+extern "C" __global__ void __launch_bounds__(SORTERS) sort(
     const int* __restrict__ offsets, int4* __restrict__ sorted, int* __restrict__ counter, long long batch,
     long long tokens, long long heads, long long queries
 ) {
     let_next_start();
+    wait_for_previous();
     sort_sequences(
         offsets, sorted, counter, static_cast<int>(batch), static_cast<int>(tokens), static_cast<int>(heads),
         static_cast<int>(queries)
@@ -69,6 +70,7 @@ struct DrawnTiles {
             q, k, v, static_cast<int>(sharing), 0,                                                               \
             [&] {                                                                                                \
                 if (threadIdx.x % WARP == 0) prefetch_map(q), prefetch_map(k), prefetch_map(v);                  \
+                let_next_start();                                                                                \
                 wait_for_previous();                                                                             \
                 return Source(sorted, counter, static_cast<int>(batch), static_cast<int>(heads),                 \
                               static_cast<int>(sharing));                                                        \

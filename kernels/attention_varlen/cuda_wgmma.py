@@ -10,7 +10,7 @@ DOMAIN = "(dim == 64 or dim == 128) and batch*(128*shortest + 128)*kv_heads*grou
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 KEY = "attention_varlen/cuda_wgmma"
 SORTED_BYTES = 16
-SORTERS = 256  # threads of a block
+SORTERS = 256  # threads of a block, as in tiles.cuh
 MOST_ROWS = 2**31
 
 Tensor = torch.Tensor
@@ -40,6 +40,7 @@ def run(program: CudaProgram, q: Tensor, k: Tensor, v: Tensor, bound: Tensor, of
     program.launch(
         *("sort", -(-batch // SORTERS), SORTERS, offsets, sorted_sequences, counter),
         *(batch, tokens, heads, queries),
+        overlaps=True,
     )
     maps = (
         tensor_map(x, (rows, 1, BAND))

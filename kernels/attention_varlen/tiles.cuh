@@ -27,23 +27,34 @@ __device__ __forceinline__ int2 rows_of(const int* __restrict__ offsets, int seq
 }
 
 // Of each sequence its first row, its length, and how many tiles come before it; behind the last the number of all.
-// Every sequence counts those that go before it, the longer ones: batch x batch steps, by as many threads as sequences.
+// Every sequence counts those that go before it, the longer ones: batch x batch steps, by as many threads as sequences. A
+// block of SORTERS has the lengths of as many in shared memory at a time.
+constexpr int SORTERS = 256;  // threads of a block, as in the launcher
 __device__ __forceinline__ void sort_sequences(
     const int* __restrict__ offsets, int4* __restrict__ sorted, int* __restrict__ counter, int batch, int tokens,
     int heads, int queries
 ) {
-    const int mine = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ int2 others[SORTERS];  // lengths and tiles
+    const int mine = blockIdx.x * SORTERS + threadIdx.x;
     if (mine == 0) *counter = 0;
-    if (mine >= batch) return;
-    const int2 own = rows_of(offsets, mine, tokens);
+    const int2 own = mine < batch ? rows_of(offsets, mine, tokens) : make_int2(0, 0);
     int place = 0, tiles = 0;
-#pragma unroll 4
-    for (int other = 0; other < batch; ++other) {
-        const int length = rows_of(offsets, other, tokens).y;
-        const bool goes_before = length > own.y || (length == own.y && other < mine);
-        place += goes_before;
-        tiles += goes_before ? (length + queries - 1) / queries : 0;
+    for (int first = 0; first < batch; first += SORTERS) {
+        const int theirs = first + threadIdx.x;
+        const int length = theirs < batch ? rows_of(offsets, theirs, tokens).y : -1;  // -1 goes before none
+        __syncthreads();
+        others[threadIdx.x] = make_int2(length, (length + queries - 1) / queries);
+        __syncthreads();
+        const int count = min(batch - first, SORTERS);
+#pragma unroll 8
+        for (int i = 0; i < count; ++i) {
+            const int2 other = others[i];
+            const bool goes_before = other.x > own.y || (other.x == own.y && first + i < mine);
+            place += goes_before;
+            tiles += goes_before ? other.y : 0;
+        }
     }
+    if (mine >= batch) return;
     sorted[place] = make_int4(own.x, own.y, tiles * heads, 0);
     if (place == batch - 1) sorted[batch] = make_int4(0, 0, (tiles + (own.y + queries - 1) / queries) * heads, 0);
 }

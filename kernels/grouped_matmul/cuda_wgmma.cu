@@ -61,11 +61,12 @@ struct TilesOfRuns {
     }
 };
 
-// The first `left` of a warpgroup's 64 rows, by accesses of their own: TMA would write the other rows too.
+// The first `left` of a warpgroup's 64 rows, by accesses of their own: TMA would write the other rows too. Rows of C are of
+// whole 16 bytes unless it is `loose`.
 template <int COUNT>
 __device__ __forceinline__ void store_rows(
-    const float (&sum)[COUNT], SCALAR* c, long long pitch, unsigned char* boxes, unsigned& stored, int row0,
-    int column0, int left, int warpgroup
+    const float (&sum)[COUNT], SCALAR* c, long long n, const Loose& loose, unsigned char* boxes, unsigned& stored,
+    int row0, int column0, int left, int warpgroup
 ) {
 #pragma unroll
     for (int first = 0; first < COUNT * 2; first += BOX_N) {
@@ -74,12 +75,16 @@ __device__ __forceinline__ void store_rows(
         meet_warpgroup(warpgroup);
         fill_box(sum, box, first, column0, [](float2 sums, int) { return sums; });
         meet_warpgroup(warpgroup);
+        if (loose.c) {
+            copy_loose(box, loose, min(left, 64), row0, column0 + first);
+            continue;
+        }
 #pragma unroll
         for (int chunk = threadIdx.x % WARPGROUP; chunk < 64 * ROW / 16; chunk += WARPGROUP) {
             const int row = chunk / (ROW / 16), column = column0 + first + chunk % (ROW / 16) * PACK;
-            if (row >= left || column >= pitch) continue;
+            if (row >= left || column >= n) continue;
             const Pack* from = reinterpret_cast<Pack*>(box + row * ROW + (chunk % (ROW / 16) ^ row % 8) * 16);
-            store_pack(c + (row0 + row) * pitch + column, *from);
+            store_pack(c + (row0 + row) * n + column, *from);
         }
     }
 }
@@ -87,7 +92,7 @@ __device__ __forceinline__ void store_rows(
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
 __device__ __forceinline__ void multiply_runs(
     const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& to, SCALAR* c, const int* offsets, long long tokens,
-    long long experts, long long n, long long k, long long pitch
+    long long experts, long long n, long long k, bool is_loose
 ) {
     const int steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
     const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const RunPosition& at, unsigned& stored,
@@ -110,8 +115,10 @@ __device__ __forceinline__ void multiply_runs(
         float sum[BLOCK_N / 2] = {};
         ring.add_products(sum, steps, warpgroup);
         unsigned char* const boxes = ring.boxes_of(warpgroup);
-        if (left >= 64) store_tile(sum, to, boxes, stored, row, at.column, [](float2 sums, int) { return sums; });
-        else store_rows(sum, c, pitch, boxes, stored, row, at.column, left, warpgroup);
+        const Loose loose{is_loose ? c : nullptr, static_cast<unsigned>(tokens), static_cast<unsigned>(n)};
+        const auto as_they_are = [](float2 sums, int) { return sums; };
+        if (left >= 64) store_tile(sum, to, boxes, stored, row, at.column, as_they_are, loose);
+        else store_rows(sum, c, n, loose, boxes, stored, row, at.column, left, warpgroup);
     };
     const TilesOfRuns<CONSUMERS * 64, BLOCK_N, CLUSTER> tiles(offsets, experts, tokens, n, rank_among<CLUSTER>());
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(a, b, steps, tiles, compute);
@@ -121,8 +128,10 @@ __device__ __forceinline__ void multiply_runs(
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
         NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
              const __grid_constant__ CUtensorMap to, SCALAR* __restrict__ c, const int* __restrict__ offsets,     \
-             long long tokens, long long experts, long long n, long long k, long long pitch) {                    \
-        multiply_runs<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(a, b, to, c, offsets, tokens, experts, n, k, pitch);   \
+             long long tokens, long long experts, long long n, long long k, long long is_loose) {                 \
+        multiply_runs<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(                                                       \
+            a, b, to, c, offsets, tokens, experts, n, k, is_loose                                                 \
+        );                                                                                                        \
     }
 MULTIPLY_RUNS(tile_128x256_pair, 2, 256, 4, 2)
 MULTIPLY_RUNS(tile_128x256, 2, 256, 4, 1)
@@ -130,5 +139,7 @@ MULTIPLY_RUNS(tile_128x192, 2, 192, 4, 1)
 MULTIPLY_RUNS(tile_128x128, 2, 128, 6, 1)
 MULTIPLY_RUNS(tile_64x128, 1, 128, 8, 1)
 MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1)
+
+WHOLE_ROWS_KERNEL
 
 #endif

@@ -45,6 +45,7 @@ __device__ __forceinline__ void statistics_of_tiles(
     using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
     const Tiles tiles(rows, vocab, rank_among<CLUSTER>());
     const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    let_next_start();  // all blocks run at once, so that those of the next kernel keep none away
     const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
                              unsigned&, int warpgroup) {
         float logits[BLOCK_N / 2] = {};
@@ -90,6 +91,9 @@ STATISTICS(tile_128x256_pair, 2, 256, 4, 2)
 STATISTICS(tile_128x256, 2, 256, 4, 1)
 STATISTICS(tile_128x128, 2, 128, 6, 1)
 STATISTICS(tile_64x128, 1, 128, 8, 1)
+STATISTICS(tile_64x64, 1, 64, 8, 1)
+
+WHOLE_ROWS_KERNEL
 
 // A warp a row.
 extern "C" __global__ void join(

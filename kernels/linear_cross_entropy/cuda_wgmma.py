@@ -4,18 +4,19 @@ import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.padding import in_whole_units
 from roofscope.kernels.shared.wgmma_tiles import Tile
+from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-# As in cuda_wgmma.cu, and the time of a step on an H100; that of the last two is a guess.
+# As in cuda_wgmma.cu, and the time of a step on an H100; that of the last three is a guess.
 TILES = {
     "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=690, cluster=2),
     "tile_128x256": Tile(128, 256, stages=4, step_ns=780),
     "tile_128x128": Tile(128, 128, stages=6, step_ns=440),
     "tile_64x128": Tile(64, 128, stages=8, step_ns=270),
+    "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
 }
 _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
@@ -54,7 +55,7 @@ def launch(
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss
-    x, w = in_whole_units(x), in_whole_units(w)
+    x, w = both_in_whole_units(program, x, w)
     columns = -(-vocab // tile.columns)
     pieces = torch.empty((rows, columns, 2), dtype=torch.float32, device=x.device)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
@@ -63,6 +64,7 @@ def launch(
         *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
         *(labels, pieces, at_label, rows, vocab, hidden),
         shared_bytes=tile.shared_bytes,
+        overlaps=True,
     )
     blocks = -(-rows * 32 // _THREADS)
     arguments = (pieces, at_label, labels, loss, rows, columns, vocab)

@@ -12,7 +12,7 @@ from roofscope.kernels.linear_cross_entropy_backward.products import (
     sums_between,
 )
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.padding import in_whole_units
+from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
@@ -42,12 +42,11 @@ def run(
     require_32_bit_product(key, rows, vocab, hidden)
     if not rows:
         return torch.empty_like(x), torch.zeros_like(w)
-    x, w = in_whole_units(x), in_whole_units(w)
-    width = x.shape[1]
     dx, dw = torch.empty_like(x), torch.empty_like(w)
+    x, w = both_in_whole_units(program, x, w)
     chunk = min(max(CHUNK_BYTES // (2 * rows) // _LEAST_COLUMNS, 1) * _LEAST_COLUMNS, vocab)
     d = torch.empty(rows, chunk + -chunk % 8, dtype=x.dtype, device=x.device)
-    sums = sums_between(-(-vocab // chunk), rows, width, x.device)
+    sums = sums_between(-(-vocab // chunk), rows, hidden, x.device)
     of_x, of_d = tensor_map(x, (TILE.rows, STEP)), tensor_map(d, (64, BAND))
     for first in range(0, vocab, chunk):
         part = w[first : first + chunk]
@@ -57,7 +56,8 @@ def run(
             *(of_x, tensor_map(part, (TILE.columns // TILE.cluster, STEP)), of_d, labels, lse, dloss),
             *(rows, columns, hidden, first),
             shared_bytes=TILE.shared_bytes,
+            overlaps=True,
         )
         add_to_dx(program, d, part, dx, sums, adds=first > 0, keeps=first + columns < vocab)
         make_dw(program, d, x, dw[first : first + chunk], sums, adds=False, keeps=False)
-    return dx[:, :hidden].contiguous(), dw[:, :hidden].contiguous()
+    return dx, dw

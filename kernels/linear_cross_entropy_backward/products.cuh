@@ -56,12 +56,13 @@ __device__ __forceinline__ void scale_rows_of(float (&sum)[128], const float* sc
 template <bool A_ACROSS>
 __device__ __forceinline__ void multiply_d(
     const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c, float* sums, long long m, long long n,
-    long long k, bool adds, bool keeps, const float* scales, const TileParts& parts, unsigned alone
+    long long k, bool adds, bool keeps, const float* scales, const TileParts& parts, unsigned alone, SCALAR* loose_c
 ) {
     extern __shared__ __align__(1024) unsigned char stages[];
     Steps ring(stages, rank_among<CLUSTER>());
     const auto own_warpgroup = [] { return __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0); };
     const int steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
+    wait_for_previous();
     if (own_warpgroup() == CONSUMERS) {
         give_registers<40>();
         if (threadIdx.x % WARPGROUP == 0) {
@@ -134,7 +135,12 @@ __device__ __forceinline__ void multiply_d(
             if (scales) scale_rows_of(sum, scales, at.row + warpgroup * 64, m);
             if (adds) exchange<false>(sum, sums, place, warpgroup);
             if (keeps) exchange<true>(sum, sums, place, warpgroup);
-            else store_tile(sum, c, ring.boxes_of(warpgroup), stored, at.row + warpgroup * 64, at.in_b, as_they_are);
+            else {
+                const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
+                store_tile(
+                    sum, c, ring.boxes_of(warpgroup), stored, at.row + warpgroup * 64, at.in_b, as_they_are, loose
+                );
+            }
         }
         if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
     }
@@ -142,14 +148,18 @@ __device__ __forceinline__ void multiply_d(
     meet_cluster();
 }
 
-#define MULTIPLY_D(NAME, A_ACROSS)                                                                                    \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)      \
-        NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                            \
-             const __grid_constant__ CUtensorMap c, float* __restrict__ sums, long long m, long long n, long long k,  \
-             long long adds, long long keeps, const float* scales, float* parts, Flag* flags, Flag ticket, long long alone) {              \
-        multiply_d<A_ACROSS>(                                                                                         \
-            a, b, c, sums, m, n, k, adds, keeps, scales, TileParts{parts, flags, ticket}, static_cast<unsigned>(alone)        \
-        );                                                                                                            \
+#define MULTIPLY_D(NAME, A_ACROSS)                                                                                \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+        NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
+             const __grid_constant__ CUtensorMap c, float* __restrict__ sums, long long m, long long n,           \
+             long long k, long long adds, long long keeps, const float* scales, float* parts, Flag* flags,        \
+             Flag ticket, long long alone, SCALAR* loose) {                                                       \
+        multiply_d<A_ACROSS>(                                                                                     \
+            a, b, c, sums, m, n, k, adds, keeps, scales, TileParts{parts, flags, ticket},                         \
+            static_cast<unsigned>(alone), loose                                                                   \
+        );                                                                                                        \
     }
 MULTIPLY_D(add_to_dx, false)
 MULTIPLY_D(make_dw, true)
+
+WHOLE_ROWS_KERNEL

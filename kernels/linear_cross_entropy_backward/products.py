@@ -32,8 +32,8 @@ def add_to_dx(
 
     Of d, whose rows may be longer, as many columns as w has rows.
     """
-    maps = tensor_map(d, (TILE.rows, STEP)), tensor_map(w, (STEP, BAND)), tensor_map(dx, (64, 64))
-    _launch(program, "add_to_dx", maps, sums, (dx.shape[0], dx.shape[1], len(w)), adds, keeps, scales)
+    maps = tensor_map(d, (TILE.rows, STEP)), tensor_map(w, (STEP, BAND))
+    _launch(program, "add_to_dx", maps, dx, sums, len(w), adds, keeps, scales)
 
 
 def make_dw(
@@ -46,32 +46,38 @@ def make_dw(
     keeps: bool,
 ) -> None:
     """Make dw = d^T x, with ``sums`` as above."""
-    maps = tensor_map(d, (STEP, BAND)), tensor_map(x, (STEP, BAND)), tensor_map(dw, (64, 64))
-    _launch(program, "make_dw", maps, sums, (dw.shape[0], dw.shape[1], len(x)), adds, keeps)
+    maps = tensor_map(d, (STEP, BAND)), tensor_map(x, (STEP, BAND))
+    _launch(program, "make_dw", maps, dw, sums, len(x), adds, keeps)
 
 
 def _launch(
     program: CudaProgram,
     name: str,
-    maps: tuple[Argument, ...],
+    maps: tuple[Argument, Argument],
+    c: torch.Tensor,
     sums: torch.Tensor,
-    sizes: tuple[int, int, int],
+    k: int,
     adds: bool,
     keeps: bool,
     scales: torch.Tensor | None = None,
 ) -> None:
-    plan = plan_of(*sizes, program.multiprocessor_count)
-    m, n = sizes[:2]
+    m, n = c.shape
+    if not n:
+        return
+    plan = plan_of(m, n, k, program.multiprocessor_count)
+    # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
+    is_loose = n * c.element_size() % 16 != 0
     # Parts of tiles that meet in memory, and of each a flag that it is there.
     parts, flags = sums, sums
     if plan.alone < TILE.count(m, n):
         parts = torch.empty(plan.blocks * TILE.rows * TILE.columns, dtype=torch.float32, device=sums.device)
         flags = torch.empty(plan.blocks * TILE.rows // 64, dtype=torch.int64, device=sums.device)
     program.launch(
-        *(name, plan.blocks, TILE.threads, *maps, sums, *sizes, int(adds), int(keeps)),
-        0 if scales is None else scales,
-        *(parts, flags, new_ticket(), plan.alone),
+        *(name, plan.blocks, TILE.threads, *maps, maps[0] if is_loose else tensor_map(c, (64, 64))),
+        *(sums, m, n, k, int(adds), int(keeps), 0 if scales is None else scales),
+        *(parts, flags, new_ticket(), plan.alone, c if is_loose else 0),
         shared_bytes=TILE.shared_bytes,
+        overlaps=True,
     )
 
 

@@ -12,7 +12,7 @@ from roofscope.kernels.linear_cross_entropy_backward.products import (
     sums_between,
 )
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.padding import in_whole_units
+from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
@@ -43,8 +43,8 @@ def run(
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss, torch.empty_like(x), torch.zeros_like(w)
-    x, w = in_whole_units(x), in_whole_units(w)
     dx, dw = torch.empty_like(x), torch.empty_like(w)
+    x, w = both_in_whole_units(program, x, w)
     width = vocab + -vocab % 8
     turn = min(max(WEIGHTS_BYTES // (2 * width) // _LEAST_ROWS, 1) * _LEAST_ROWS, rows)
     d_of_turns = torch.empty(turn, width, dtype=x.dtype, device=x.device)
@@ -55,7 +55,7 @@ def run(
         scales, scaled = _make_d(program, part, w, labels[some], dloss[some], loss[some], d)
         add_to_dx(program, d, w, dx[some], sums, adds=False, keeps=False, scales=scales)
         make_dw(program, d, scaled, dw, sums, adds=first > 0, keeps=first + turn < rows)
-    return loss, dx[:, :hidden].contiguous(), dw[:, :hidden].contiguous()
+    return loss, dx, dw
 
 
 def is_worth_a_sample(x: Tensor, w: Tensor) -> bool:
@@ -86,6 +86,7 @@ def _make_d(
         *("powers_of_tiles", TILE.plan(rows, vocab, 1, program.multiprocessor_count).blocks, TILE.threads),
         *(of_x, of_w, tensor_map(d, (64, BAND)), labels, maxima, pieces, at_label, rows, vocab, hidden),
         shared_bytes=TILE.shared_bytes,
+        overlaps=True,
     )
     program.launch(
         *("join", -(-rows * 32 // _THREADS), _THREADS, pieces, at_label, labels, dloss, maxima),
@@ -115,5 +116,6 @@ def _maxima_of_sample(program: CudaProgram, x: Tensor, w: Tensor) -> Tensor:
         *(tensor_map(x, (TILE.rows, STEP)), tensor_map(w[:columns], (TILE.columns // TILE.cluster, STEP))),
         *(maxima, *sizes),
         shared_bytes=TILE.shared_bytes,
+        overlaps=True,
     )
     return maxima

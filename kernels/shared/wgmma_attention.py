@@ -84,6 +84,7 @@ def attend(
         *(*maps, o, lse, seq, heads, group, counter, whole if sharing is None else sharing),
         *(() if window is None else (min(window, seq),)),
         shared_bytes=shared_bytes(dim, keys),
+        overlaps=not drawn,  # else what sets the counter is in front
     )
     if whole < tiles:
         attend_divided(program, maps, o, lse, (seq, heads, whole), tiles - whole)

@@ -3,6 +3,14 @@
 
 #include "shared/wgmma_attention.cuh"
 
+// By what copies, in front of its first copy. All blocks run at once, so that those of the next kernel keep none away; and
+// nothing is stored before something was copied.
+__device__ __forceinline__ void begin_copies(const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v) {
+    prefetch_map(q), prefetch_map(k), prefetch_map(v);
+    let_next_start();
+    wait_for_previous();
+}
+
 // The first `whole` tiles, and all where causal, into `o` and `lse`.
 template <int DIM, bool CAUSAL, bool WINDOWED = false>
 __device__ __forceinline__ void attend_tiles(
@@ -12,7 +20,11 @@ __device__ __forceinline__ void attend_tiles(
     constexpr int KEYS = KEYS_OF<DIM, WINDOWED>;
     using Source = WholeTiles<CONSUMERS<DIM> * 64, KEYS, CAUSAL, WINDOWED>;
     attend<DIM, KEYS, Source>(
-        q, k, v, sharing, window, [&] { return Source(seq, heads, group, whole, counter, window); },
+        q, k, v, sharing, window,
+        [&] {
+            begin_copies(q, k, v);
+            return Source(seq, heads, group, whole, counter, window);
+        },
         [&](const Piece& piece, int half, int query, const float (&sum)[DIM / 2], float factor, float logarithm) {
             const long long index = static_cast<long long>(piece.head) * seq + query;
             store_row(sum, half, factor, o + index * DIM, query < seq);
@@ -29,9 +41,12 @@ __device__ __forceinline__ void attend_divided(
 ) {
     constexpr int KEYS = KEYS_OF<DIM>, QUERIES = CONSUMERS<DIM> * 64;
     using Source = DividedTiles<QUERIES, KEYS>;
-    wait_for_previous();
     attend<DIM, KEYS, Source>(
-        q, k, v, 1, 0, [&] { return Source(seq, heads, division); },
+        q, k, v, 1, 0,
+        [&] {
+            begin_copies(q, k, v);
+            return Source(seq, heads, division);
+        },
         [&](const Piece& piece, int half, int query, const float (&sum)[DIM / 2], float factor, float logarithm) {
             const long long at = static_cast<long long>(piece.place) * QUERIES + query - piece.first_query;
             if (threadIdx.x % 4 == 0) logarithms[at] = logarithm;

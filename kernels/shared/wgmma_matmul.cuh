@@ -250,14 +250,7 @@ __device__ __forceinline__ void multiply(
             a, b, c, m, n, k, TileParts{sums, flags, ticket}, alone, loose, [&] { return FINISH; });              \
     }
 #define WGMMA_KERNELS(...)                                                                                        \
-    extern "C" __global__ void whole_rows(                                                                        \
-        const unsigned char* a, uint4* whole_a, long long a_rows, long long a_units, long long a_bytes,           \
-        const unsigned char* b, uint4* whole_b, long long b_rows, long long b_units, long long b_bytes            \
-    ) {                                                                                                           \
-        make_whole_rows(                                                                                          \
-            rows_of(a, whole_a, a_rows, a_units, a_bytes), rows_of(b, whole_b, b_rows, b_units, b_bytes)          \
-        );                                                                                                        \
-    }                                                                                                             \
+    WHOLE_ROWS_KERNEL                                                                                             \
     WGMMA_KERNEL(tile_128x256_pair, 128, 256, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
     WGMMA_KERNEL(tile_128x224_pair, 128, 224, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
     WGMMA_KERNEL(tile_128x256, 128, 256, 4, 1, 1, 2, false, __VA_ARGS__)                                          \

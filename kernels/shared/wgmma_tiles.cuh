@@ -119,6 +119,7 @@ __device__ __forceinline__ void for_each_tile(
     Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER> ring(stages, rank_among<CLUSTER>());
     // The shuffle from lane 0 shows the compiler that the value is the same for a warp.
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
+    wait_for_previous();  // barriers are set up while the kernel in front still works
     const unsigned count = tiles.count();
     if (warpgroup == CONSUMERS) {
         if constexpr (CONSUMERS == 2) give_registers<40>();

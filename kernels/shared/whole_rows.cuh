@@ -76,3 +76,14 @@ __device__ __forceinline__ void make_whole_rows(const Rows& a, const Rows& b) {
         else if (index - of_a < b.count * b.units) b.to[index - of_a] = unit[i];
     }
 }
+
+// As whole_rows.py launches it.
+#define WHOLE_ROWS_KERNEL                                                                                         \
+    extern "C" __global__ void whole_rows(                                                                        \
+        const unsigned char* a, uint4* whole_a, long long a_rows, long long a_units, long long a_bytes,           \
+        const unsigned char* b, uint4* whole_b, long long b_rows, long long b_units, long long b_bytes            \
+    ) {                                                                                                           \
+        make_whole_rows(                                                                                          \
+            rows_of(a, whole_a, a_rows, a_units, a_bytes), rows_of(b, whole_b, b_rows, b_units, b_bytes)          \
+        );                                                                                                        \
+    }

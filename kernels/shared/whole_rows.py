@@ -33,7 +33,7 @@ def both_in_whole_units(
             columns = units * _UNIT // matrix.element_size()
             copy = torch.empty((rows, columns), dtype=matrix.dtype, device=matrix.device)
         whole.append(copy)
-        given += [matrix, copy, rows, units, row_bytes]
+        given += [matrix.contiguous(), copy, rows, units, row_bytes]
     blocks = -(-sum(map(_units, lacking)) // (_THREADS * _UNITS))
     program.launch("whole_rows", blocks, _THREADS, *given, overlaps=True)
     return whole[0], whole[1]

@@ -84,24 +84,24 @@ def test_every_tile_is_right(key: str, tile: str) -> None:
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), str(sizes)
 
 
-@pytest.mark.parametrize("vocab", [768, 2500])
-def test_parts_of_a_vocabulary_add_up(vocab: int) -> None:
-    """Three parts, the last one cut or not."""
+@pytest.mark.parametrize(("vocab", "hidden"), [(768, 520), (2500, 520), (2500, 519)])
+def test_parts_of_a_vocabulary_add_up(vocab: int, hidden: int) -> None:
+    """Three parts, the last one cut or not; rows of whole 16 bytes, and others."""
     kernel, module, program = parts_of("linear_cross_entropy_backward/cuda_wgmma")
     module.CHUNK_BYTES = 2 * 300 * (256 if vocab == 768 else 1024)
     inputs = random_inputs(
-        kernel, {"rows": 300, "vocab": vocab, "hidden": 520}, Dtype.BFLOAT16, device="cuda"
+        kernel, {"rows": 300, "vocab": vocab, "hidden": hidden}, Dtype.BFLOAT16, device="cuda"
     )
     error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
-@pytest.mark.parametrize("rows", [768, 700])
-def test_turns_of_rows_add_up(rows: int) -> None:
-    """Three turns, the last one cut or not."""
+@pytest.mark.parametrize(("rows", "hidden"), [(768, 520), (700, 520), (700, 519)])
+def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
+    """Three turns, the last one cut or not; rows of whole 16 bytes, and others."""
     kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
     module.WEIGHTS_BYTES = 256 * 2504 * 2
-    sizes = {"rows": rows, "vocab": 2500, "hidden": 520}
+    sizes = {"rows": rows, "vocab": 2500, "hidden": hidden}
     inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
