@@ -216,6 +216,7 @@ MATMUL(matmul_64x64_any, 2, 2, 2, 1, false, false)
 
 #ifdef SCALAR_IS_FLOAT32
 MATMUL(matmul_64x64_slices, 2, 2, 2, 1, true, true)
+MATMUL(matmul_64x64_slices_any, 2, 2, 2, 1, false, true)
 
 // c[i] = sum over slices of parts[slice][i], for `count` elements.
 extern "C" __global__ void __launch_bounds__(256) add_slices(

@@ -28,18 +28,17 @@ def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     require_32_bit_product("matmul/cuda_ffma", m, n, k)
     if 0 < m <= FEW_ROWS[-1] and k:
         return launch_few_rows(program, a, b, slices_of(m, n, k, program.multiprocessor_count))
-    if n % 4 or b.data_ptr() % 16:
-        return launch(program, "matmul_64x64_any", a, b)
+    suffix = "_any" if n % 4 or b.data_ptr() % 16 else ""
     # A tile so large that multiprocessors stay idle costs more than it saves.
     for name in ("matmul_256x128", "matmul_128x128"):
-        if _blocks(name, m, n) >= program.multiprocessor_count:
+        if not suffix and _blocks(name, m, n) >= program.multiprocessor_count:
             return launch(program, name, a, b)
     blocks = _blocks("matmul_64x64", m, n)
     # Two blocks a multiprocessor, as long as each has 64 or more of k to add up.
     slices = min(2 * program.multiprocessor_count // max(blocks, 1), k // 64)
     if slices > 1 and a.dtype == torch.float32:
-        return _launch_slices(program, a, b, slices)
-    return launch(program, "matmul_64x64", a, b)
+        return _launch_slices(program, f"matmul_64x64_slices{suffix}", a, b, slices)
+    return launch(program, f"matmul_64x64{suffix}", a, b)
 
 
 def launch(program: CudaProgram, name: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -50,7 +49,9 @@ def launch(program: CudaProgram, name: str, a: torch.Tensor, b: torch.Tensor) ->
     return c
 
 
-def _launch_slices(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slices: int) -> torch.Tensor:
+def _launch_slices(
+    program: CudaProgram, name: str, a: torch.Tensor, b: torch.Tensor, slices: int
+) -> torch.Tensor:
     """Cut the sums along k: for a C of few tiles."""
     (m, k), n = a.shape, b.shape[1]
     slice_k = -(-k // (slices * _STEP)) * _STEP
@@ -58,7 +59,7 @@ def _launch_slices(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slice
     c = torch.empty((m, n), dtype=a.dtype, device=a.device)
     parts = torch.empty((slices, m, n), dtype=a.dtype, device=a.device)
     grid = (_blocks("matmul_64x64", m, n), slices)
-    program.launch("matmul_64x64_slices", grid, 128, a, b, parts, m, n, k, slice_k)
+    program.launch(name, grid, 128, a, b, parts, m, n, k, slice_k)
     program.launch("add_slices", -(-c.numel() // 256), 256, parts, c, c.numel(), slices)
     return c
 

@@ -1,4 +1,4 @@
-"""Decoding with a paged cache by FlashAttention-4, which splits sequences as it sees fit."""
+"""Decoding with a paged cache by FlashAttention-4, which splits sequences as it sees fit, on Hopper none."""
 
 import torch
 

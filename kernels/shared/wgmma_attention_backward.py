@@ -26,7 +26,7 @@ QUERIES_FOR_ALL = 2560
 # vain.
 QUERIES_OF_PAIRS = 2048
 QUERIES_OF_CAUSAL_PAIRS = 16384
-# From so many queries on, where not causal at dim 128, no heads: at the limit of power, kernels in front and
+# From so many queries on, where not causal at dim 64, no heads: at the limit of power, kernels in front and
 # behind take less time than these warps cost the others.
 QUERIES_FOR_NONE = 16384
 # What the chunks of a divided tile cost beside their steps, in steps.
@@ -77,7 +77,7 @@ def gradients(
     count = clusters * pair
     visible = seq // 2 if causal else seq
     within = min(heads_within(heads, of_head, count, group, visible), whole * pair // of_head)
-    if dim == 128 and not causal and seq >= QUERIES_FOR_NONE:
+    if dim == 64 and not causal and seq >= QUERIES_FOR_NONE:
         within = 0
     prepared = heads - within  # by the kernel in front
     divided_sums = torch.empty(divided * 2 * KEYS * dim, dtype=torch.float32, device=q.device)

@@ -41,3 +41,22 @@ def test_any_number_of_rows_in_any_slices_is_right(name: str, stem: str, launche
         result.zero_()
         graph.replay()
         assert relative_error((result,), expected) <= kernel.spec.tolerance.of(dtype)
+
+
+def test_long_sums_of_few_tiles_are_cut_along_k() -> None:
+    """Where rows of B are of whole 16 bytes and where not, in parts that are added in one order."""
+    from roofscope.profiling.worker.build.providers import cuda
+
+    kernel = CATALOG.kernel("matmul")
+    assert kernel is not None
+    architecture = cuda.architecture_of(torch.cuda.get_device_capability())
+    source = LIBRARY / "matmul" / "cuda_ffma.cu"
+    program = cuda.CudaProgram(source, Dtype.FLOAT32, architecture, torch.device("cuda", 0))
+    module = load_module(source.with_suffix(".py"))
+    for m, n, k in ((84, 201, 6901), (38, 183, 2629), (34, 34, 1021), (17, 1031, 4097), (64, 128, 4096)):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
+        first, again = module.run(program, *inputs), module.run(program, *inputs)
+        assert relative_error((first,), reference(kernel, inputs)) <= kernel.spec.tolerance.float32, (
+            f"{m} x {n}"
+        )
+        assert torch.equal(first, again)
