@@ -8,7 +8,8 @@
 //   row's largest 64 lies in a group that is as large, of which there are 64 and a few. They are read again, and what is
 //   as large is put down in shared memory as a key (keys.cuh). A key's rank is how many are larger. Where more than
 //   CAPACITY keys are put down, as of a constant row, the block selects by their digits (selection.cuh). The first block
-//   of a cluster joins the lists of up to 8 parts of a row, a second kernel those of more: a warp joins two at a time.
+//   of a cluster joins the lists of up to 8 parts of a row, a second kernel those of more: a warp joins two at a time. Many
+//   rows of up to 1 KB are a warp's each, which sorts them (warps.cuh).
 // Idea: cuda_threshold waits for a first piece of the row, and then branches wherever one of 256 elements passes its
 //   bound, which is most of the time; and it sorts all that passes. A maximum needs no bound: the pass is that of a
 //   row's maximum, and the bound that follows is of the whole row, so that little passes. Delegates of groups: Gaihre et
@@ -23,6 +24,7 @@ constexpr int MOST_RANKED = 512;
 
 #include "top_k/groups.cuh"
 #include "top_k/lists.cuh"
+#include "top_k/warps.cuh"
 
 #if __CUDA_ARCH__ >= 800
 
@@ -185,6 +187,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) top_k_short_rows(
     };
     find(of_row, part, found, batch, start_loads, [] {});
     rank(found.keys, found.count, Store(x, value, index, row, cols));
+}
+
+// A warp a row.
+extern "C" __global__ void __launch_bounds__(THREADS) top_k_warp_rows(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ value, long long* __restrict__ index, long long rows,
+    long long cols
+) {
+    const long long row = thread_of_grid() / WARP;
+    if (row < rows) select_by_warp(x + row * cols, value + row * K, index + row * K, static_cast<int>(cols));
 }
 
 // A block takes every gridDim.x-th row. While it selects from one, the first packs of the next are under way.

@@ -47,6 +47,19 @@ def test_rows_that_several_blocks_share(kernel: Kernel, version: Implementation,
             assert same(found.cpu(), expected), rows
 
 
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), SELECTING, ids=name_of)
+def test_many_rows(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """Short ones, which warps have, and longer ones. Each second row is the same."""
+    call = built(kernel, version, dtype)
+    for count, cols in ((1000, 64), (1001, 65), (300, 256), (300, 423), (300, 512), (300, 24_001)):
+        for name, rows in rows_of(cols):
+            two = rows.to(getattr(torch, dtype))
+            found = call(two.repeat(-(-count // 2), 1)[:count].contiguous().cuda())
+            for one, of_two in zip(found, reference(kernel, (two,)), strict=True):
+                assert same(one.cpu(), of_two.repeat(-(-count // 2), 1)[:count]), (name, cols)
+
+
 @pytest.mark.parametrize(("kernel", "version"), SORTING, ids=name_of)
 def test_keys_of_either_sign_and_many_alike_are_sorted(kernel: Kernel, version: Implementation) -> None:
     """Up to hundreds of tiles, which wait for each other, again and again."""
