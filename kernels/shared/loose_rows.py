@@ -7,7 +7,7 @@ import torch
 from roofscope import Argument, CudaProgram
 
 FEW = 32  # rows of A
-SHORT = 128  # of k
+SHORT = 32  # of k
 _WARPS = 8  # of a block
 _COLUMNS = 64  # of a warp
 _STEP = 32  # of k, of a warp
@@ -78,13 +78,12 @@ def multiply_short_rows(
     """C from A and B with rows that begin anywhere, and no more than SHORT of k."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
-    steps = max(-(-k // _STEP), 1)
     columns, tiles = -(-n // _COLUMNS), -(-m // _SHORT_ROWS)
-    at_once = program.multiprocessor_count * (2 if steps == 1 else 1)
+    at_once = program.multiprocessor_count * 2
     blocks = max(1, min(-(-tiles // _WARPS), round(rounds * at_once / columns)))
-    piece = max(_SHORT_ROWS * steps * _STEP * 2 + 64, _SHORT_ROWS * (_COLUMNS * 2 + 16))
+    piece = max(_SHORT_ROWS * _STEP * 2 + 64, _SHORT_ROWS * (_COLUMNS * 2 + 16))
     program.launch(
-        f"short_rows_{steps * _STEP}",
+        "short_rows_32",
         (blocks, columns),
         _WARPS * 32,
         a,
@@ -94,7 +93,7 @@ def multiply_short_rows(
         n,
         k,
         *extra,
-        shared_bytes=steps * _STEP * (_COLUMNS * 2 + 16) + _WARPS * 2 * piece,
+        shared_bytes=_STEP * (_COLUMNS * 2 + 16) + _WARPS * 2 * piece,
         overlaps=True,
     )
     return c
@@ -103,10 +102,11 @@ def multiply_short_rows(
 # About the times of a product, beyond what all have in common.
 _PADDING_NS = 2060  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.00093
-_FEW_NS = 1500
-_FEW_BYTES_PER_NS = 3500
-_SHORT_NS = 600
-_SHORT_BYTES_PER_NS = 2500
+_FEW_NS = 4400
+_FEW_ELEMENT_NS = 0.02  # of A
+_FEW_BYTES_PER_NS = 3400
+_SHORT_NS = 3000
+_SHORT_BYTES_PER_NS = 1000
 _MOST_COLUMNS = 2**16 * _COLUMNS - _COLUMNS  # of blocks beside each other
 
 
@@ -118,7 +118,8 @@ def faster_than_tiles(a: torch.Tensor, b: torch.Tensor, tiles_ns: float) -> Prod
         tiles_ns += _PADDING_NS + sum(lacking) * _PADDING_ELEMENT_NS
     times: list[tuple[float, Product]] = []
     if m <= FEW:
-        times.append((_FEW_NS + 2 * n * k / _FEW_BYTES_PER_NS, multiply_few_rows))
+        few_ns = _FEW_NS + m * k * _FEW_ELEMENT_NS + 2 * n * k / _FEW_BYTES_PER_NS
+        times.append((few_ns, multiply_few_rows))
     if lacking and k <= SHORT and n <= _MOST_COLUMNS:
         times.append((_SHORT_NS + 2 * m * n / _SHORT_BYTES_PER_NS, multiply_short_rows))
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))

@@ -1,4 +1,4 @@
-// C = finish(A B) of short sums, in 16 bits, from rows that begin anywhere: 128 of k at most.
+// C = finish(A B) of short sums, in 16 bits, from rows that begin anywhere: 32 of k at most.
 //
 // Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); (m k + k n + m n) 2 bytes, of which most are C's.
 // Mapping: a warp holds 64 columns of B in registers, over all of k, and takes 16 rows of A after 16, which lie in one piece:
@@ -156,8 +156,4 @@ __device__ __forceinline__ void multiply_short(
     ) {                                                                                                           \
         multiply_short<STEPS>(a, b, c, m, n, static_cast<int>(k), [&] { return FINISH; });                        \
     }
-#define SHORT_ROWS_KERNELS(...)                                                                                   \
-    SHORT_ROWS_KERNEL(short_rows_32, 1, 2, __VA_ARGS__)                                                           \
-    SHORT_ROWS_KERNEL(short_rows_64, 2, 1, __VA_ARGS__)                                                           \
-    SHORT_ROWS_KERNEL(short_rows_96, 3, 1, __VA_ARGS__)                                                           \
-    SHORT_ROWS_KERNEL(short_rows_128, 4, 1, __VA_ARGS__)
+#define SHORT_ROWS_KERNELS(...) SHORT_ROWS_KERNEL(short_rows_32, 1, 2, __VA_ARGS__)

@@ -201,7 +201,7 @@ def _both(*times: float, power: int) -> float:
 TILES = {
     "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=577, start_ns=660, above=2, parts=EQUAL),
     "tile_128x224_pair": Tile(128, 224, stages=4, step_ns=524, start_ns=680, above=2, parts=EQUAL),
-    "tile_128x256": Tile(128, 256, stages=4, step_ns=575, start_ns=370, parts=2),
+    "tile_128x256": Tile(128, 256, stages=4, step_ns=584, start_ns=370, parts=2),
     "tile_128x192": Tile(128, 192, stages=4, step_ns=429, start_ns=330, parts=2),
     "tile_128x128": Tile(128, 128, stages=6, step_ns=314, start_ns=380, parts=2),
     "tile_64x128": Tile(64, 128, stages=8, step_ns=170, start_ns=320, parts=2),

@@ -57,20 +57,20 @@ def test_as_many_blocks_share_k_as_fill_the_gpu(n: int, k: int, expected: int) -
     assert few_rows_cluster(n, k, MULTIPROCESSORS) == expected
 
 
-@pytest.mark.parametrize(("k", "steps"), [(1, 1), (32, 1), (33, 2), (96, 3), (128, 4)])
-def test_short_rows_take_blocks_that_fit_hopper(k: int, steps: int) -> None:
+@pytest.mark.parametrize("k", [1, 32])
+def test_short_rows_take_blocks_that_fit_hopper(k: int) -> None:
     recorder: Any = Recorder()
     multiply_short_rows(recorder, *matrices(5000, 131, k), torch.bfloat16)
     ((name, (blocks, columns), _, given),) = recorder.launches
-    assert (name, columns) == (f"short_rows_{steps * 32}", 3)
+    assert (name, columns) == ("short_rows_32", 3)
     assert 0 < blocks * columns <= 2 * MULTIPROCESSORS
-    assert given["shared_bytes"] <= 227 * 1024 // (2 if steps == 1 else 1)
+    assert given["shared_bytes"] <= 227 * 1024 // 2
 
 
 def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
     """Few of them, or short ones that are not of whole 16 bytes; never against tiles that take no time."""
     assert faster_than_tiles(*matrices(4, 25001, 4280), 1e6) is multiply_few_rows
-    assert faster_than_tiles(*matrices(3000, 4001, 21), 1e6) is multiply_short_rows
+    assert faster_than_tiles(*matrices(3000, 401, 21), 1e6) is multiply_short_rows
     assert faster_than_tiles(*matrices(3000, 4000, 24), 1e6) is None
-    assert faster_than_tiles(*matrices(3000, 4001, 129), 1e6) is None
+    assert faster_than_tiles(*matrices(3000, 4001, 33), 1e6) is None
     assert faster_than_tiles(*matrices(4, 25000, 4280), 0) is None
