@@ -32,7 +32,7 @@ KERNELS(packed, false)
 KERNELS(shifted, true)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
-extern "C" __global__ void __launch_bounds__(PHASE_THREADS, 4) layer_norm_backward_row(
+extern "C" __global__ void __launch_bounds__(PHASE_THREADS, SINGLE_ROW_BLOCKS) layer_norm_backward_row(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,
     const float* __restrict__ mean, const float* __restrict__ rstd, const float2* sums, SCALAR* __restrict__ dx,
     SCALAR* __restrict__ dw, SCALAR* __restrict__ db, long long cols, long long pieces

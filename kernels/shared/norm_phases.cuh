@@ -16,7 +16,13 @@
 #include "shared/shifted.cuh"
 
 constexpr int PHASE_THREADS = 256;  // as in norm_phases.py
-constexpr int MOST_HEIGHT = 256;    // rows of a chunk, as in norm_phases.py
+// Of a multiprocessor, of the kernel of a single row: its 64 registers do not do for Blackwell's code.
+#if __CUDA_ARCH__ >= 1000
+constexpr int SINGLE_ROW_BLOCKS = 3;
+#else
+constexpr int SINGLE_ROW_BLOCKS = 4;
+#endif
+constexpr int MOST_HEIGHT = 256;  // rows of a chunk, as in norm_phases.py
 
 // ---- Sums of pieces of rows --------------------------------------------------------------------
 

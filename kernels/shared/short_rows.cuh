@@ -15,15 +15,22 @@ constexpr int SHORT_ROWS = 16;
 constexpr int SHORT_PITCH = LOOSE_COLUMNS / 2 + 4;  // words of a row in shared memory
 
 // The words of 16 bytes that hold the elements from `from` to `end`, by `threads` of which this is number `thread`. Zeros
-// fill up the last word, and what lies in front of the first element in its word is part of the same allocation.
+// fill up the last word, and what lies in front of the first element in its word is part of the same allocation. A word
+// that reaches over `behind`, where the matrix ends, is put together of elements.
 __device__ __forceinline__ void copy_piece(
-    unsigned char* to, const Element* from, const Element* end, int thread, int threads
+    unsigned char* to, const Element* from, const Element* end, const Element* behind, int thread, int threads
 ) {
     const auto address = reinterpret_cast<unsigned long long>(from), last = reinterpret_cast<unsigned long long>(end);
     for (unsigned long long at = address / 16 * 16 + thread * 16; at < last; at += threads * 16) {
-        const int bytes = static_cast<int>(min(last - at, 16ull));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to + thread * 16)), "l"(at),
-                     "r"(bytes));
+        unsigned char* const place = to + thread * 16;
+        if (at + 16 <= reinterpret_cast<unsigned long long>(behind)) {
+            const int bytes = static_cast<int>(min(last - at, 16ull));
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(place)), "l"(at), "r"(bytes));
+        } else {
+            const Element* const word = reinterpret_cast<const Element*>(at);
+#pragma unroll
+            for (int i = 0; i < 8; ++i) reinterpret_cast<Element*>(place)[i] = word + i < end ? word[i] : 0;
+        }
         to += threads * 16;
     }
 }
@@ -63,14 +70,17 @@ __device__ __forceinline__ void multiply_short(
     const auto first_of = [&](long long tile) { return a + tile * SHORT_ROWS * k; };
     const auto copy_a = [&](long long tile, int buffer) {
         if (tile < tiles)
-            copy_piece(pieces + buffer * PIECE, first_of(tile), a + min((tile + 1) * SHORT_ROWS, m) * k, lane, WARP);
+            copy_piece(
+                pieces + buffer * PIECE, first_of(tile), a + min((tile + 1) * SHORT_ROWS, m) * k, a + m * k, lane, WARP
+            );
         commit_copies();
     };
     long long tile = static_cast<long long>(blockIdx.x) * SHORT_WARPS + warp;
     for (int row = threadIdx.x / 16; row < k; row += SHORT_WARPS * 2) {
         const Element* const from = b + row * n + column0;
         const int there = static_cast<int>(min(n - column0, static_cast<long long>(LOOSE_COLUMNS)));
-        if (threadIdx.x % 16 < 9) copy_piece(rows_b + row * PITCH_B, from, from + there, threadIdx.x % 16, 9);
+        if (threadIdx.x % 16 < 9)
+            copy_piece(rows_b + row * PITCH_B, from, from + there, b + k * n, threadIdx.x % 16, 9);
     }
     copy_a(tile, 0);
     wait_for_copies<0>();
