@@ -25,6 +25,7 @@ PEERS = {
     "fa4": ("flash_attn", "FlashAttention-4"),
     "cub": ("cuda.compute", "CUB for Python (cuda-cccl)"),
 }
+OF_A_PEER = r"roofscope\.kernels\.(shared\.(fa4|cub)|\w+\.library_\w+)$"
 OF_PEERS = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in PEERS]
 # What no extra installs, as it would bring other versions of what the program needs.
 APART = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant in ("flashinfer", "xqa")]
@@ -43,8 +44,9 @@ def test_a_missing_package_is_one_sentence(
     monkeypatch.setitem(sys.modules, module, None)
     if version.variant == "quack":  # a file may begin with what QuACK itself stands on
         monkeypatch.setitem(sys.modules, "cutlass", MagicMock())
-    for shared in ("fa4", "cub"):  # which others of this process may have imported with a stand-in
-        monkeypatch.delitem(sys.modules, f"roofscope.kernels.shared.{shared}", raising=False)
+    # Which others of this process may have imported with a stand-in.
+    for imported in [name for name in sys.modules if re.match(OF_A_PEER, name)]:
+        monkeypatch.delitem(sys.modules, imported)
     with pytest.raises(Unavailable) as found:
         library.build(request_of(kernel.folder, version.stem, kernel.spec.name))
     assert str(found.value) == f"{name} is not installed; install the `peers` extra."
