@@ -4,6 +4,7 @@
 // elements are shifted to their place in registers: a word at the edge of a row is read for both rows, and found in L1.
 #pragma once
 
+#include "shared/amid_words.cuh"
 #include "shared/ampere.cuh"
 
 using Element = unsigned short;
@@ -23,13 +24,7 @@ struct Eight {
         if constexpr (ALIGNED) {
             to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
         } else {
-            unsigned word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-            for (int i = 0; i < 6; ++i) word[i] = past & 8 ? word[i + 2] : word[i];
-#pragma unroll
-            for (int i = 0; i < 5; ++i) word[i] = past & 4 ? word[i + 1] : word[i];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) to[i] = __funnelshift_r(word[i], word[i + 1], past % 4 * 8);
+            bytes_amid(low, high, past, to);
         }
     }
 

@@ -5,6 +5,7 @@
 // Idea: torch's padding is two kernels a matrix, one for the zeros and one for the elements.
 #pragma once
 
+#include "shared/amid_words.cuh"
 #include "shared/overlap.cuh"
 
 constexpr int UNITS = 2;  // of a thread, under way at once
@@ -43,13 +44,8 @@ __device__ __forceinline__ uint4 unit_of(const Rows& rows, unsigned index) {
     const unsigned past = reinterpret_cast<unsigned long long>(from) % 16;
     const uint4 low = word_near(from - past, rows.from, end);
     const uint4 high = past ? word_near(from - past + 16, rows.from, end) : low;
-    unsigned word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-    for (int i = 0; i < 6; ++i) word[i] = past & 8 ? word[i + 2] : word[i];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) word[i] = past & 4 ? word[i + 1] : word[i];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) word[i] = __funnelshift_r(word[i], word[i + 1], past % 4 * 8);
+    unsigned word[4];
+    bytes_amid(low, high, past, word);
     const long long left = static_cast<long long>(rows.bytes - unit * 16ull);  // none where rows have units more
 #pragma unroll
     for (int i = 0; i < 4; ++i) {

@@ -14,19 +14,27 @@ __device__ __forceinline__ List list_at(const Key* keys) {
     return {keys[threadIdx.x % WARP], keys[threadIdx.x % WARP + WARP]};
 }
 
+// Puts each half of a warp's 64 keys, of which all of the first are as large as any of the second, in descending order: a
+// half rises and then falls, or is a turn of such.
+template <typename Two>
+__device__ __forceinline__ void merge_halves(Two& keys) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int apart = WARP / 2; apart; apart /= 2) {
+        const auto low = __shfl_xor_sync(WHOLE_WARP, keys.low, apart),
+                   high = __shfl_xor_sync(WHOLE_WARP, keys.high, apart);
+        keys.low = lane & apart ? min(keys.low, low) : max(keys.low, low);
+        keys.high = lane & apart ? min(keys.high, high) : max(keys.high, high);
+    }
+}
+
 // The K largest of two lists: the larger of each pair of one from the front and one from the back, in order by a bitonic
 // merge.
 __device__ __forceinline__ List joined(const List& one, const Key* other) {
     const int lane = threadIdx.x % WARP;
     const Key from_end = max(one.low, other[K - 1 - lane]), from_middle = max(one.high, other[WARP - 1 - lane]);
     List list = {max(from_end, from_middle), min(from_end, from_middle)};
-#pragma unroll
-    for (int apart = WARP / 2; apart; apart /= 2) {
-        const Key low = __shfl_xor_sync(WHOLE_WARP, list.low, apart),
-                  high = __shfl_xor_sync(WHOLE_WARP, list.high, apart);
-        list.low = lane & apart ? min(list.low, low) : max(list.low, low);
-        list.high = lane & apart ? min(list.high, high) : max(list.high, high);
-    }
+    merge_halves(list);
     return list;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "top_k/groups.cuh"
+#include "top_k/lists.cuh"
 
 // Keys of two elements as `Key`s are, in as many bits as a short row takes, and the index that is in one.
 #ifdef SCALAR_IS_FLOAT32
@@ -56,16 +57,9 @@ __device__ __forceinline__ void sort_ascending(TwoKeys& keys) {
 
 // The largest 64, in descending order, of keys in that order and of others in ascending order.
 __device__ __forceinline__ TwoKeys joined(const TwoKeys& descending, const TwoKeys& ascending) {
-    const int lane = threadIdx.x % WARP;
     const ShortKey one = max(descending.low, ascending.low), other = max(descending.high, ascending.high);
     TwoKeys keys = {max(one, other), min(one, other)};
-#pragma unroll
-    for (int apart = WARP / 2; apart; apart /= 2) {
-        const ShortKey low = __shfl_xor_sync(WHOLE_WARP, keys.low, apart),
-                       high = __shfl_xor_sync(WHOLE_WARP, keys.high, apart);
-        keys.low = lane & apart ? min(keys.low, low) : max(keys.low, low);
-        keys.high = lane & apart ? min(keys.high, high) : max(keys.high, high);
-    }
+    merge_halves(keys);
     return keys;
 }
 
