@@ -21,16 +21,3 @@ def checked(returned: tuple[Any, ...], refused: str) -> Any:
     if int(error):
         raise RuntimeError(f"{refused}: {error.name}.")
     return values[0] if len(values) == 1 else tuple(values) or None
-
-
-def make_current(ordinal: int, refused: str) -> None:
-    """Make a GPU's primary context, which is torch's, current in this thread, where none is.
-
-    Calls of the driver want one, and torch's own calls need not have made it so. Raises RuntimeError.
-    """
-    cuda = driver()
-    current = checked(cuda.cuCtxGetCurrent(), refused)
-    if current and int(current):
-        return
-    device = checked(cuda.cuDeviceGet(ordinal), refused)
-    checked(cuda.cuCtxSetCurrent(checked(cuda.cuDevicePrimaryCtxRetain(device), refused)), refused)

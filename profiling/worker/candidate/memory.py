@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from roofscope.profiling.worker.candidate.messages import Layout, Lent
-from roofscope.profiling.worker.cuda_calls import checked, driver, make_current
+from roofscope.profiling.worker.cuda_calls import checked, driver
 from roofscope.profiling.worker.raw_memory import as_words, extent_bytes, tensor_at
 
 _SMALL_STEP = 512  # bytes: how torch aligns allocations
@@ -158,8 +158,7 @@ class Mapping:
     def _allocation(self, handle: bytes) -> tuple[int, int]:
         if handle not in self._bases:
             cuda = driver()
-            torch.cuda.current_stream(self.device).synchronize()
-            make_current(self.device.index or 0, _NOT_MAPPED)
+            torch.cuda.current_stream(self.device).synchronize()  # makes torch's context current
             shared = cuda.CUipcMemHandle()
             shared.reserved = handle
             flags = cuda.CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
