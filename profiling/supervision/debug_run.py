@@ -171,7 +171,8 @@ class DebugRun:
                 tool=(program, *options, "--show-backtrace", "no"),
             )
             patience_s = TOOL_S * request.patience
-            end = run_child(question, lambda _said: None, self._is_stopped, patience_s)
+            said: list[Said] = []
+            end = run_child(question, said.append, self._is_stopped, patience_s)
             text = log.read_text("utf-8", "replace") if log.is_file() else ""
         found = sanitized(str(tool), text)
         self._seen += found
@@ -183,6 +184,9 @@ class DebugRun:
             self._end(DebugStage(tool, StageEnd.FOUND, f"compute-sanitizer found {many}.", seconds))
         elif "SUMMARY" not in text:
             words = "compute-sanitizer did not come to its summary; it may not know this driver."
+            self._end(DebugStage(tool, StageEnd.LEFT_OUT, words, seconds))
+        elif failed := [one.stage for one in said if one.stage and one.stage.end is not StageEnd.CLEAN]:
+            words = f"compute-sanitizer found nothing until then. {failed[0].text}"
             self._end(DebugStage(tool, StageEnd.LEFT_OUT, words, seconds))
         else:
             self._end(DebugStage(tool, StageEnd.CLEAN, "compute-sanitizer found nothing.", seconds))

@@ -1,6 +1,7 @@
 """On a real GPU: every proof passes, and what a failed capture leaves behind is nothing."""
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -8,8 +9,10 @@ torch = pytest.importorskip("torch")
 
 from roofscope.profiling.results.outcome import Method  # noqa: E402
 from roofscope.profiling.results.proof import Proof, ProofName  # noqa: E402
+from roofscope.profiling.worker.candidate.fork_server import ForkServer  # noqa: E402
 from roofscope.profiling.worker.environment import read_environment  # noqa: E402
-from roofscope.profiling.worker.job.candidate_process import own_process  # noqa: E402
+from roofscope.profiling.worker.job.candidate_process import Connect  # noqa: E402
+from roofscope.profiling.worker.job.processes import Processes  # noqa: E402
 from roofscope.profiling.worker.selftest import comparisons  # noqa: E402
 from roofscope.profiling.worker.selftest.runner import carry_out  # noqa: E402
 from roofscope.profiling.worker.timing.instruments import Instruments  # noqa: E402
@@ -20,11 +23,21 @@ def instruments() -> Instruments:
     return Instruments(read_environment().devices[0])
 
 
+@pytest.fixture(scope="module")
+def connect() -> Iterator[Connect]:
+    """Processes of their own, as in a run: CUDA does not map what this very process has lent."""
+    server = ForkServer.spawned()
+    yield Processes(server).connect(None, "")
+    server.close()
+
+
 @pytest.mark.parametrize("name", list(ProofName))
-def test_the_proof_passes(instruments: Instruments, name: ProofName, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proof_passes(
+    instruments: Instruments, connect: Connect, name: ProofName, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(comparisons, "_WITH_OWN_OUTPUTS", 1)  # which are for information
     proofs: list[Proof] = []
-    carry_out((name,), instruments, own_process, proofs.append, lambda *_: None, lambda: None)
+    carry_out((name,), instruments, connect, proofs.append, lambda *_: None, lambda: None)
     [proof] = proofs
     if proof.passed is None:
         pytest.skip(proof.reason_skipped or proof.reason_inconclusive)

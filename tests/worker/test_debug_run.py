@@ -4,6 +4,7 @@ Each file of tests/data/mistakes has one, on the line that says so.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,21 @@ from roofscope.app.presentation.debugging.running import debugged
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import Kernel, scan
-from roofscope.profiling.planning.debug_question import default_sizes
+from roofscope.profiling.planning.debug_question import DebugQuestion, default_sizes
 from roofscope.profiling.planning.spec import Implementation, Provider, Workload
 from roofscope.profiling.process_tree import below
 from roofscope.profiling.results.debugging import (
     DebugReport,
+    DebugStage,
     Mistake,
     PatternKind,
     Said,
     StageEnd,
     StageName,
 )
-from roofscope.profiling.supervision.debug_run import DebugRequest
+from roofscope.profiling.supervision import debug_run
+from roofscope.profiling.supervision.debug_child import ChildEnd, EndedBy
+from roofscope.profiling.supervision.debug_run import DebugRequest, DebugRun
 
 pytest.importorskip("triton")
 
@@ -176,3 +180,24 @@ def test_one_that_does_not_end_is_ended_at_a_stop_and_leaves_nothing(tmp_path: P
     assert report.is_stopped
     assert report.stages[0].text == "Stopped by the user."
     assert set(below(os.getpid())) == before
+
+
+def test_a_call_that_raises_is_not_called_clean_by_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """compute-sanitizer comes to its summary, and has seen no kernel."""
+
+    def child(question: DebugQuestion, hear: Callable[[Said], None], *_: object) -> ChildEnd:
+        Path(question.tool[question.tool.index("--log-file") + 1]).write_text(
+            "========= ERROR SUMMARY: 0 errors\n"
+        )
+        text = "The call ended with: name 'y' is not defined."
+        hear(Said(stage=DebugStage(StageName.CALL, StageEnd.FAILED, text)))
+        return ChildEnd(EndedBy.ITSELF)
+
+    monkeypatch.setattr(debug_run, "run_child", child)
+    said: list[Said] = []
+    run = DebugRun(request_of(MISTAKES / "no_mask.roofscope.py"), said.append, lambda: False)
+    run._observe("compute-sanitizer", StageName.MEMCHECK)
+
+    (stage,) = [one.stage for one in said if one.stage]
+    assert stage.end is StageEnd.LEFT_OUT
+    assert "name 'y' is not defined" in stage.text

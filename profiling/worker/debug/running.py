@@ -57,16 +57,19 @@ def run(question: DebugQuestion, say: Say) -> None:
 
 
 def call(question: DebugQuestion, say: Say) -> None:
-    """For a tool that observes this process: nothing is judged."""
+    """For a tool that observes this process: nothing is judged. What is raised is said, as it ends the view."""
     device = torch.device(question.device)
     subject = Subject(question, device, StageName.CALL)
     built = _build(subject, say)
     if built is None:
         return
-    with suppress(Exception):  # what the tool found, it says itself
+    try:
         built.call(*subject.inputs)
         if device.type == "cuda":
             torch.cuda.synchronize(device)
+    except Exception as error:  # noqa: BLE001 - whatever the file raises
+        text = f"The call ended with: {subject.raised(StageName.CALL, error).text}"
+        say(Said(stage=DebugStage(StageName.CALL, StageEnd.FAILED, text)))
 
 
 def _build(subject: Subject, say: Say) -> Built | None:

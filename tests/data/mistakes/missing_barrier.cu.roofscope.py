@@ -3,7 +3,7 @@
 # The file, and what is called: an expression of the inputs, the sizes and the file's names.
 # An output that it names is allocated before. A list of several is measured in turn.
 FILE = "missing_barrier.cu"
-CALL = "sum_kernel(x, y, n)"
+CALL = "sum_kernel(x, out, n)"
 
 # Blocks and threads of the launch, as expressions of the sizes, and bytes of dynamic shared memory.
 GRID = "n // 256"
