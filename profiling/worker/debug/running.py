@@ -57,7 +57,7 @@ def run(question: DebugQuestion, say: Say) -> None:
 
 
 def call(question: DebugQuestion, say: Say) -> None:
-    """For a tool that observes this process: nothing is judged. What is raised is said, as it ends the view."""
+    """For a tool that observes this process: nothing is judged. What is raised is said: it ends the view."""
     device = torch.device(question.device)
     subject = Subject(question, device, StageName.CALL)
     built = _build(subject, say)
