@@ -19,10 +19,21 @@ def attend(
     q, k, v = q.double(), k.double(), v.double()
     o, lse = torch.empty_like(q), q.new_empty(q.shape[:3])
     for head, queries in blocks(q):
+        seen = slice(queries.stop) if causal else slice(None)
         scores = scaled_products(q, k, head, queries, causal=causal)
-        lse[head][queries] = scores.logsumexp(dim=1)
-        o[head][queries] = scores.softmax(dim=1) @ v[head]
+        o[head][queries], lse[head][queries] = mean_under(scores, v[head][seen])
     return o, lse
+
+
+def mean_under(scores: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The means of ``values``, (keys, dim), under the softmax of ``scores``, (queries, keys).
+
+    And the logarithm of each sum of exponentials, (queries). It overwrites the scores.
+    """
+    largest = scores.amax(dim=1, keepdim=True)
+    weights = scores.sub_(largest).exp_()
+    total = weights.sum(dim=1, keepdim=True)
+    return (weights @ values) / total, (largest + total.log())[:, 0]
 
 
 def blocks(q: torch.Tensor) -> Iterator[tuple[tuple[int, int], slice]]:
@@ -37,9 +48,12 @@ def blocks(q: torch.Tensor) -> Iterator[tuple[tuple[int, int], slice]]:
 def scaled_products(
     q: torch.Tensor, k: torch.Tensor, head: tuple[int, int], queries: slice, *, causal: bool
 ) -> torch.Tensor:
-    """A block's products with every key over sqrt(dim), -inf for those it must not see."""
-    scores = q[head][queries] @ k[head].T / q.shape[3] ** 0.5
+    """A block's products with the keys over sqrt(dim).
+
+    Causal: with those up to its last query, -inf for those that a query must not see.
+    """
+    seen = slice(queries.stop) if causal else slice(None)
+    scores = (q[head][queries] / q.shape[3] ** 0.5) @ k[head][seen].T
     if causal:
-        hidden = torch.ones_like(scores, dtype=torch.bool).triu(queries.start + 1)
-        scores.masked_fill_(hidden, -torch.inf)
+        scores.masked_fill_(torch.ones_like(scores, dtype=torch.bool).triu(queries.start + 1), -torch.inf)
     return scores

@@ -24,11 +24,13 @@ def gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
     q, k, v, o, lse, do = (x.double() for x in inputs)
     dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
     for head, queries in blocks(q):
-        upstream = do[head][queries]
-        p = (scaled_products(q, k, head, queries, causal=causal) - lse[head][queries, None]).exp_()
-        dv[head] += p.T @ upstream
-        ds = upstream @ v[head].T - (upstream * o[head][queries]).sum(dim=1, keepdim=True)
-        ds *= p / q.shape[3] ** 0.5
-        dq[head][queries] = ds @ k[head]
-        dk[head] += ds.T @ q[head][queries]
+        seen = slice(queries.stop) if causal else slice(None)
+        keys, values, upstream = k[head][seen], v[head][seen], do[head][queries]
+        p = scaled_products(q, k, head, queries, causal=causal).sub_(lse[head][queries, None]).exp_()
+        dv[head][seen] += p.T @ upstream
+        ds = upstream @ values.T
+        ds -= (upstream * o[head][queries]).sum(dim=1, keepdim=True)
+        ds *= p.div_(q.shape[3] ** 0.5)
+        dq[head][queries] = ds @ keys
+        dk[head][seen] += ds.T @ q[head][queries]
     return dq, dk, dv

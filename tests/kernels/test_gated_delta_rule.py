@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 import torch
 
+from roofscope.kernels.gated_delta_rule.reference import derive, run, unit
 from roofscope.kernels.gated_delta_rule.spec import SPEC, sizes
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.tests.kernels import interpreter
@@ -52,3 +53,22 @@ def test_keys_that_are_alike_can_be_told_apart(interpreters: ProcessPoolExecutor
     expected, limit = reference(_kernel(), inputs), SPEC.tolerance.of(SPEC.dtypes[0])
     assert relative_error(eager(_kernel(), inputs), expected) <= limit
     assert relative_error(by_triton(interpreters, inputs), expected) <= limit
+
+
+@pytest.mark.parametrize(("seq", "groups", "magnitude"), [(1, 1, 1.0), (130, 3, 1.0), (200, 2, 8.0)])
+def test_the_reference_says_what_the_recurrence_says(seq: int, groups: int, magnitude: float) -> None:
+    """It goes by chunks; here a token at a time."""
+    q, k, v = (
+        magnitude * (2 * torch.rand(2, seq, heads, 16, dtype=torch.float64) - 1)
+        for heads in (2, 2, 2 * groups)
+    )
+    g, beta = (x.double() for x in derive(q, k, v))
+    keys, queries = (unit(x).repeat_interleave(groups, dim=2) for x in (k, q))
+    state, right = torch.zeros(2, 2 * groups, 16, 16, dtype=torch.float64), torch.empty_like(v)
+    for t in range(seq):
+        state = g[:, t].exp()[..., None, None] * state
+        answer = torch.einsum("bhk,bhkv->bhv", keys[:, t], state)
+        written = beta[:, t, :, None] * (v[:, t] - answer)
+        state = state + keys[:, t, :, :, None] * written[:, :, None, :]
+        right[:, t] = torch.einsum("bhk,bhkv->bhv", queries[:, t], state) / 4
+    torch.testing.assert_close(run(q, k, v, g, beta), right, rtol=1e-12, atol=1e-13)

@@ -290,5 +290,6 @@ class Checker:
             return ()
         # Slow calls get fewer samples, because more would take minutes.
         count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
-        bursts = _BURSTS if turn.rest_s else 1
+        # A burst is no longer than a block, and there are no more than these samples need.
+        bursts = min(-(-count // turn.timer.calls_per_block), _BURSTS) if turn.rest_s else 1
         return self._link.ask(SingleCalls(candidate.number, count, bursts, turn.rest_s), Seconds).values
