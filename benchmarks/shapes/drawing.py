@@ -9,16 +9,14 @@ its number: what else is drawn, and in which order, changes nothing.
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from itertools import cycle, islice
 
 from msgspec import Struct
 
-from roofscope.profiling.planning.catalog import Kernel
-from roofscope.profiling.planning.domain import is_inside
 from roofscope.profiling.planning.formula import FormulaError
-from roofscope.profiling.planning.spec import Dtype, KernelSpec, Provider, Workload
+from roofscope.profiling.planning.spec import Dtype, KernelSpec, Workload
 
 # Below it every version takes the time of a launch, and a ratio says nothing of a kernel.
 LEAST_BYTES = 2**16
@@ -177,35 +175,30 @@ def drawing_of(spec: KernelSpec) -> Drawing:
     raise CannotDraw(f"Shapes of {spec.name} are not drawn: nothing is known of the axes {axes}.")
 
 
-def draw(
-    kernel: Kernel, dtype: Dtype, *, seed: int, count: int, memory_bytes: int, stems: Sequence[str]
-) -> tuple[Shape, ...]:
-    """Shapes that differ, each of which one of our implementations among ``stems`` takes by its domain.
+def draw(spec: KernelSpec, dtype: Dtype, *, seed: int, count: int, memory_bytes: int) -> tuple[Shape, ...]:
+    """Shapes that differ, whether our implementations take them or not: where none does, it falls short.
 
     The first of 40 are those of a smaller ``count``. Raises CannotDraw.
     """
-    spec, drawing = kernel.spec, drawing_of(kernel.spec)
+    drawing = drawing_of(spec)
     shapes: list[Shape] = []
     drawn: set[tuple[int, ...]] = set()
 
     def is_new_and_fits(sizes: Sizes) -> bool:
-        return tuple(sizes.values()) not in drawn and fits(kernel, dtype, sizes, memory_bytes, stems)
+        return tuple(sizes.values()) not in drawn and fits(spec, dtype, sizes, memory_bytes)
 
     for number, kind in enumerate(islice(cycle(Kind), count), start=1):
         stream = random.Random(f"{seed} {spec.name} {dtype} {number}")  # a text: the same on every machine
         sizes = _first(_sizes(spec, drawing, kind, stream), is_new_and_fits)
         if sizes is None:
-            raise CannotDraw(
-                f"Of {_MOST_TRIES} shapes of {spec.name} with {kind} none fits this device and its versions."
-            )
+            raise CannotDraw(f"Of {_MOST_TRIES} shapes of {spec.name} with {kind} none fits this device.")
         drawn.add(tuple(sizes.values()))
         shapes.append(Shape(number, kind, Workload(spec.name, dtype, sizes)))
     return tuple(shapes)
 
 
-def fits(kernel: Kernel, dtype: Dtype, sizes: Sizes, memory_bytes: int, stems: Sequence[str]) -> bool:
-    """Whether a shape is within the bounds of this module, the kernel's axes and one of our domains."""
-    spec = kernel.spec
+def fits(spec: KernelSpec, dtype: Dtype, sizes: Sizes, memory_bytes: int) -> bool:
+    """Whether a shape is within the bounds of this module and the kernel's axes."""
     if spec.problem_with(sizes):
         return False
     try:
@@ -213,14 +206,7 @@ def fits(kernel: Kernel, dtype: Dtype, sizes: Sizes, memory_bytes: int, stems: S
     except FormulaError:
         return False
     most = min(MOST_BYTES, memory_bytes // PART_OF_MEMORY)
-    if not LEAST_BYTES <= work.byte_count <= most or work.flop_count > MOST_FLOPS:
-        return False
-    return any(
-        implementation.stem in stems
-        and implementation.provider in (Provider.CUDA, Provider.TRITON)
-        and is_inside(implementation.domain, sizes, dtype)
-        for implementation in kernel.implementations
-    )
+    return LEAST_BYTES <= work.byte_count <= most and work.flop_count <= MOST_FLOPS
 
 
 def _sizes(spec: KernelSpec, drawing: Drawing, kind: Kind, stream: random.Random) -> Iterator[Sizes]:

@@ -1,6 +1,10 @@
 """A quick look at drawn shapes: seconds for what the engine measures in minutes, without intervals.
 
 glance_child.py does it. What looks slow is then for the engine.
+
+Of several versions with some noise the one that looks fastest is in part the luckiest, and the side with more
+versions has more luck. So the fastest of either side is chosen by one half of the rounds and timed by the
+other, and then the other way round.
 """
 
 import math
@@ -45,27 +49,42 @@ class Wanted(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """A shape, the microseconds of each version that was right, and what became of others."""
+    """A shape, what was timed of each version that was right, and what became of others."""
 
     task: Task
-    times: dict[str, float]
+    blocks: dict[str, tuple[float, ...]]  # microseconds of a call, a round after the other; as many of each
     notes: dict[str, str]
     seconds: float
 
     @property
-    def ours(self) -> dict[str, float]:
-        return {stem: time for stem, time in self.times.items() if stem in self.task.ours}
+    def times(self) -> dict[str, float]:
+        """Microseconds of each version: the median."""
+        return {stem: median(blocks) for stem, blocks in self.blocks.items()}
 
     @property
-    def theirs(self) -> dict[str, float]:
-        return {stem: time for stem, time in self.times.items() if stem not in self.task.ours}
+    def ours(self) -> tuple[str, ...]:
+        return tuple(stem for stem in self.blocks if stem in self.task.ours)
+
+    @property
+    def theirs(self) -> tuple[str, ...]:
+        return tuple(stem for stem in self.blocks if stem not in self.task.ours)
 
     @property
     def ratio(self) -> float:
         """The fastest peer's time over ours; 0 where ours has none, infinite where no peer has one."""
-        if not self.theirs:
+        return self.ratio_to(self.theirs)
+
+    def ratio_to(self, peers: Sequence[str]) -> float:
+        """The same with the fastest of some peers."""
+        if not peers:
             return math.inf
-        return min(self.theirs.values()) / min(self.ours.values()) if self.ours else 0.0
+        return self._fastest(peers) / self._fastest(self.ours) if self.ours else 0.0
+
+    def _fastest(self, stems: Sequence[str]) -> float:
+        """Microseconds of the fastest, each half's choice in the other half."""
+        halves = [{stem: median(self.blocks[stem][half::2]) for stem in stems} for half in (0, 1)]
+        one, other = (min(stems, key=of_half.__getitem__) for of_half in halves)
+        return math.sqrt(halves[1][one] * halves[0][other])
 
 
 def task_of(
@@ -96,27 +115,52 @@ def look(tasks: Sequence[Task], cache_bytes: int, processes: int, seconds: float
 
 
 def markdown(seen: Sequence[Seen]) -> Iterator[str]:
-    """A row a shape, the slowest first, then a row a kernel, then what was wrong."""
+    """A row a shape, the slowest first, then the worst ratios of each kernel, then what has no time."""
     yield "| kernel | no. | shape | sizes | ours / best peer in speed | microseconds, the fastest first |"
     yield "| --- | --- | --- | --- | ---: | --- |"
     for one in sorted(seen, key=lambda one: (one.task.kernel, one.ratio)):
         times = ", ".join(f"{stem} {time:.4g}" for stem, time in sorted(one.times.items(), key=_second))
-        task, ratio = one.task, f"**{one.ratio:.3f}**" if one.ratio < LEAST else f"{one.ratio:.3f}"
-        yield f"| {task.kernel} | {task.number} | {task.kind} | {task.label} | {ratio} | {times} |"
+        task = one.task
+        cells = f"{task.kernel} | {task.number} | {task.kind} | {task.label} | {_marked(one.ratio)}"
+        yield f"| {cells} | {times} |"
     yield ""
-    yield f"| kernel | shapes | median | worst | below {LEAST:.2f} | seconds a shape |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    yield f"| kernel | peer | shapes | median | worst | below {LEAST:.2f} | seconds a shape |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for kernel in dict.fromkeys(sorted(one.task.kernel for one in seen)):
         of_kernel = [one for one in seen if one.task.kernel == kernel]
-        ratios = [one.ratio for one in of_kernel]
-        below = sum(ratio < LEAST for ratio in ratios) or ""
         took = sum(one.seconds for one in of_kernel) / len(of_kernel)
-        cells = f"{len(ratios)} | {median(ratios):.3f} | {min(ratios):.3f} | {below} | {took:.2f}"
-        yield f"| {kernel} | {cells} |"
+        compared = [one.ratio for one in of_kernel if one.theirs]
+        if compared:
+            yield f"| {kernel} | best peer | {_standing(compared)} | {took:.2f} |"
+        for peer in dict.fromkeys(stem for one in of_kernel for stem in one.theirs):
+            to_peer = [one.ratio_to([peer]) for one in of_kernel if peer in one.theirs]
+            yield f"| {kernel} | {peer} | {_standing(to_peer)} | |"
     for one in seen:
         for stem, note in one.notes.items():
             if stem in one.task.ours or note.startswith("wrong"):
                 yield f"\n- {one.task.kernel}/{stem} at {one.task.label}: {note}"
+    yield from _without_time(seen)
+
+
+def _standing(ratios: Sequence[float]) -> str:
+    below = sum(ratio < LEAST for ratio in ratios) or ""
+    return f"{len(ratios)} | {median(ratios):.3f} | {_marked(min(ratios))} | {below}"
+
+
+def _marked(ratio: float) -> str:
+    return f"**{ratio:.3f}**" if ratio < LEAST else f"{ratio:.3f}"
+
+
+def _without_time(seen: Sequence[Seen]) -> Iterator[str]:
+    """Peers that a shape was not compared with: a line a peer, with its first reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in seen:
+        for stem, note in one.notes.items():
+            if stem not in one.task.ours and not note.startswith("wrong"):
+                reasons.setdefault(f"{one.task.kernel}/{stem}", []).append(note)
+    for peer, notes in reasons.items():
+        shapes = "1 shape" if len(notes) == 1 else f"{len(notes)} shapes"
+        yield f"\n- {peer} has no time at {shapes}: {notes[0]}"
 
 
 def _second(pair: tuple[str, float]) -> float:

@@ -39,7 +39,7 @@ def planned(
 ) -> list[Planned]:
     """The shapes of a kernel with their jobs. Raises CannotDraw."""
     stems = candidates(kernel, dtype)
-    shapes = draw(kernel, dtype, seed=seed, count=count, memory_bytes=memory_bytes, stems=stems)
+    shapes = draw(kernel.spec, dtype, seed=seed, count=count, memory_bytes=memory_bytes)
     jobs = plan_jobs(
         [kernel],
         device=device,

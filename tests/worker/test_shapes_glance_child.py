@@ -1,0 +1,71 @@
+"""In which order a quick look times versions, and when it looks again, on invented times without a GPU."""
+
+from typing import Any
+
+import pytest
+
+from roofscope.benchmarks.shapes import glance_child
+from roofscope.benchmarks.shapes.glance import Task
+from roofscope.benchmarks.shapes.glance_child import BLOCKS, MORE_BLOCKS, in_turn, seen_once_or_twice
+from roofscope.profiling.planning.spec import Dtype
+
+TASK = Task("copy", Dtype.FLOAT32, 1, "any", {"n": 4}, ("triton_tiles", "eager"), ("triton_tiles",))
+
+
+def test_versions_take_turns_and_either_half_of_the_rounds_has_both_orders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[Any] = []
+
+    def replayed(graph: str, count: int) -> float:
+        order.append(graph)
+        return 2e-5
+
+    monkeypatch.setattr(glance_child, "_replayed", replayed)
+    graphs: Any = {"eager": "a", "triton_tiles": "b"}
+    found = in_turn(graphs, 10, 8)
+    assert {stem: len(blocks) for stem, blocks in found.items()} == {"eager": 8, "triton_tiles": 8}
+    assert found["eager"][0] == pytest.approx(2.0)
+    rounds = ["".join(order[first : first + 2]) for first in range(2, len(order), 2)]
+    for half in (rounds[::2], rounds[1::2]):
+        assert sorted(half) == ["ab", "ab", "ba", "ba"]
+
+
+@pytest.mark.parametrize(("first", "counts"), [(1.2, [BLOCKS]), (0.92, [BLOCKS, MORE_BLOCKS])])
+def test_what_looks_nearly_too_slow_is_timed_again_and_only_that_counts(
+    first: float, counts: list[int]
+) -> None:
+    asked: list[int] = []
+
+    def timed(blocks: int) -> dict[str, tuple[float, ...]]:
+        asked.append(blocks)
+        eager = first if len(asked) == 1 else 1.01
+        return {"eager": (eager,) * blocks, "triton_tiles": (1.0,) * blocks}
+
+    seen = seen_once_or_twice(TASK, {}, timed)
+    assert asked == counts
+    assert seen.ratio == pytest.approx(first if len(asked) == 1 else 1.01)
+
+
+def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With played graphs; what fails at its capture is noted."""
+    point: Any = object.__new__(glance_child.Point)
+    point.task, point.notes = TASK, {}
+    point.calls = {"triton_tiles": "tiles", "eager": "waits", "compile_default": "compiled"}
+    monkeypatch.setattr(glance_child.Point, "compile", lambda _: None)
+    monkeypatch.setattr(glance_child.Point, "_sets", lambda _: ["one", "two"])
+    monkeypatch.setattr(glance_child.Point, "_right", lambda self, _: list(self.calls))
+
+    def captured(call: str, sets: list[str]) -> tuple[str, list[str]]:
+        if call == "waits":
+            raise RuntimeError("no graph holds it")
+        return call, sets
+
+    monkeypatch.setattr(glance_child, "_captured", captured)
+    took = {"tiles": 4e-6, "compiled": 6e-6}
+    monkeypatch.setattr(glance_child, "_replayed", lambda graph, _: took[graph])
+    seen = point.look()
+    assert seen.times == {"triton_tiles": pytest.approx(2.0), "compile_default": pytest.approx(3.0)}
+    assert seen.notes == {"eager": "no graph holds it"}
+    assert seen.ratio == pytest.approx(1.5)
+    assert seen.seconds > 0.0
