@@ -3,7 +3,7 @@
 import torch
 
 PRODUCTS = 100
-ORTHOGONAL = 1e-4  # the norm of what w^T w is apart from it: a hundred products then grow by 1 % at most
+ORTHOGONAL = 1e-4  # the norm of what w^T w is apart from it: a hundred products then hardly grow
 
 
 def derive(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor]:
