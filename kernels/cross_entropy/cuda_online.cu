@@ -78,6 +78,7 @@ RING_KERNEL(32, rows_by_ring<32>)
 
 SHORT_KERNELS(lanes_4_1, 4, 1, 128)
 SHORT_KERNELS(lanes_8_1, 8, 1, 128)
+SHORT_KERNELS(lanes_8_2, 8, 2, 128)
 SHORT_KERNELS(lanes_16_1, 16, 1, 128)
 SHORT_KERNELS(lanes_32_1, 32, 1, 128)
 SHORT_KERNELS(lanes_32_2, 32, 2, 128)

@@ -25,10 +25,12 @@ SHORT_THREADS = 128
 FEW_ROWS = 2  # of a multiprocessor: threads of so few have less to do
 MOST_PACKS = 10  # of a lane
 # The first that holds a row: where there are rows enough, fewer lanes with more packs each take fewer
-# instructions a row.
+# instructions a row. Room for more packs than a row has costs registers, and with them rows under way; rows
+# that begin anywhere are faster with it all the same, and by few lanes from as many rows on.
 LANES_AND_PACKS = (
     (4, 1),
     (8, 1),
+    (8, 2),
     (8, MOST_PACKS),
     (16, 1),
     (16, MOST_PACKS),
@@ -37,6 +39,7 @@ LANES_AND_PACKS = (
     (WARP, 4),
     (WARP, MOST_PACKS),
 )
+FEWER_LANES = (8, 2)  # of rows that 16 lanes would hold with a pack each, where there are rows enough
 ENOUGH_WARPS = 16  # of a multiprocessor
 MOST_BLOCK_WORDS = 2048  # of 16 bytes, of a row that a block keeps
 LEAST_ACCESS = 4  # bytes on which short rows start that have kernels of their own
@@ -201,11 +204,12 @@ def short_kernel(rows: int, cols: int, x: torch.Tensor, multiprocessors: int) ->
         words, how = -(-(cols * size + PACK_BYTES - size) // PACK_BYTES), ""
     many = rows > FEW_ROWS * multiprocessors
     for lanes, packs in LANES_AND_PACKS:
-        most = (
-            2 if words <= WARP // 2 else 1
-        )  # rows that half a warp holds with a pack a lane: if so many more
-        enough = rows * lanes >= most * WARP * ENOUGH_WARPS * multiprocessors
-        if words <= lanes * packs and (packs < MOST_PACKS or (many if lanes == WARP else enough)):
+        enough = rows * lanes >= WARP * ENOUGH_WARPS * multiprocessors
+        if (lanes, packs) == FEWER_LANES:
+            fits = enough and access >= LEAST_ACCESS
+        else:
+            fits = packs < MOST_PACKS or (many if lanes == WARP else enough)
+        if words <= lanes * packs and fits:
             blocks = -(-rows * lanes // SHORT_THREADS)
             return f"cross_entropy_lanes_{lanes}_{packs}{how}", blocks, SHORT_THREADS
     if many and words <= MOST_BLOCK_WORDS:
