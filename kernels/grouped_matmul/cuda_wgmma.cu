@@ -142,4 +142,20 @@ MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1)
 
 WHOLE_ROWS_KERNEL
 
+// The same; of the experts' matrices those that have a token. Tiles at the end of one read on into the next,
+// which gives columns that nobody stores.
+extern "C" __global__ void whole_rows_of_runs(
+    const unsigned char* a, uint4* whole_a, long long a_rows, long long a_units, long long a_bytes,
+    const unsigned char* b, uint4* whole_b, long long b_rows, long long b_units, long long b_bytes,
+    const int* __restrict__ offsets, long long tokens, long long n
+) {
+    const auto wants = [&](unsigned row) {
+        const int expert = row / static_cast<unsigned>(n), most = static_cast<int>(tokens);
+        return min(max(offsets[expert], 0), most) < min(max(offsets[expert + 1], 0), most);
+    };
+    make_whole_rows(
+        rows_of(a, whole_a, a_rows, a_units, a_bytes), rows_of(b, whole_b, b_rows, b_units, b_bytes), wants
+    );
+}
+
 #endif

@@ -22,6 +22,7 @@ TILES = {
 }
 _STEP = 64  # elements of k in a stage
 _FULL = 0.5  # of its last tile, what a run uses
+_MANY = 4  # tokens an expert, with which hardly one has none
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
@@ -60,7 +61,9 @@ def launch(
     """Multiply with the kernel of this name, whatever its fitness."""
     tile, (tokens, k), (experts, n) = TILES[name], x.shape, w.shape[:2]
     c = torch.empty((tokens, n), dtype=x.dtype, device=x.device)
-    x, w = both_in_whole_units(program, x, w.flatten(0, 1))
+    # Of few tokens most experts have none, and their matrices need no copy.
+    of_runs = ("whole_rows_of_runs", offsets, tokens, n) if tokens < _MANY * experts else ()
+    x, w = both_in_whole_units(program, x, w.flatten(0, 1), *of_runs)
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of x.
     is_loose = n * c.element_size() % 16 != 0
     of_x = tensor_map(x, (tile.rows, _STEP))

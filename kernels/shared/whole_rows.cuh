@@ -54,22 +54,29 @@ __device__ __forceinline__ uint4 unit_of(const Rows& rows, unsigned index) {
     return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-__device__ __forceinline__ void make_whole_rows(const Rows& a, const Rows& b) {
+struct EveryRow {
+    __device__ __forceinline__ bool operator()(unsigned) const { return true; }
+};
+
+// `wants(row)` tells, behind the kernel in front, whether a row of b is to be copied.
+template <class Wants>
+__device__ __forceinline__ void make_whole_rows(const Rows& a, const Rows& b, const Wants& wants) {
     const unsigned first = blockIdx.x * blockDim.x * UNITS + threadIdx.x, of_a = a.count * a.units;
     wait_for_previous();
     let_next_start();
     uint4 unit[UNITS];
+    const auto is_of_b = [&](unsigned index) { return index < b.count * b.units && wants(index / b.units); };
 #pragma unroll
     for (int i = 0; i < UNITS; ++i) {
         const unsigned index = first + i * blockDim.x;
         if (index < of_a) unit[i] = unit_of(a, index);
-        else if (index - of_a < b.count * b.units) unit[i] = unit_of(b, index - of_a);
+        else if (is_of_b(index - of_a)) unit[i] = unit_of(b, index - of_a);
     }
 #pragma unroll
     for (int i = 0; i < UNITS; ++i) {
         const unsigned index = first + i * blockDim.x;
         if (index < of_a) a.to[index] = unit[i];
-        else if (index - of_a < b.count * b.units) b.to[index - of_a] = unit[i];
+        else if (is_of_b(index - of_a)) b.to[index - of_a] = unit[i];
     }
 }
 
@@ -80,6 +87,7 @@ __device__ __forceinline__ void make_whole_rows(const Rows& a, const Rows& b) {
         const unsigned char* b, uint4* whole_b, long long b_rows, long long b_units, long long b_bytes            \
     ) {                                                                                                           \
         make_whole_rows(                                                                                          \
-            rows_of(a, whole_a, a_rows, a_units, a_bytes), rows_of(b, whole_b, b_rows, b_units, b_bytes)          \
+            rows_of(a, whole_a, a_rows, a_units, a_bytes), rows_of(b, whole_b, b_rows, b_units, b_bytes),         \
+            EveryRow{}                                                                                            \
         );                                                                                                        \
     }

@@ -14,9 +14,16 @@ _MOST_UNITS = 2**31  # which 32 bits count
 
 
 def both_in_whole_units(
-    program: CudaProgram, a: torch.Tensor, b: torch.Tensor
+    program: CudaProgram,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    kernel: str = "whole_rows",
+    *more: torch.Tensor | int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both as the tensor memory accelerator wants them, themselves where they are; never an empty one."""
+    """Both as the tensor memory accelerator wants them, themselves where they are; never an empty one.
+
+    A ``kernel`` that takes ``more`` may leave rows of ``b`` out.
+    """
     lacking = [matrix for matrix in (a, b) if not _is_whole(matrix)]
     if not lacking:
         return a, b
@@ -35,7 +42,7 @@ def both_in_whole_units(
         whole.append(copy)
         given += [matrix.contiguous(), copy, rows, units, row_bytes]
     blocks = -(-sum(map(_units, lacking)) // (_THREADS * _UNITS))
-    program.launch("whole_rows", blocks, _THREADS, *given, overlaps=True)
+    program.launch(kernel, blocks, _THREADS, *given, *more, overlaps=True)
     return whole[0], whole[1]
 
 

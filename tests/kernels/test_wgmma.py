@@ -190,6 +190,19 @@ def test_rows_that_tma_cannot_copy_are_made_whole_by_one_kernel() -> None:
     assert len(recorder.launches) == 2
 
 
+def test_few_tokens_want_the_matrices_of_their_experts_only() -> None:
+    """Of many, all are made whole: hardly one has no token."""
+    module = load_module(LIBRARY / "grouped_matmul" / "cuda_wgmma.py")
+    for tokens, expected in ((7, "whole_rows_of_runs"), (70, "whole_rows")):
+        recorder: Any = Recorder()
+        recorder.multiprocessor_count = MULTIPROCESSORS
+        module.tensor_map = lambda *_: None
+        x, w = torch.empty(tokens, 31, dtype=torch.bfloat16), torch.empty(8, 5, 31, dtype=torch.bfloat16)
+        recorder.launch = lambda name, *_, found=recorder.launches, **__: found.append(name)
+        module.launch(recorder, "tile_64x64", x, w, torch.empty(9, dtype=torch.int32))
+        assert recorder.launches[0] == expected
+
+
 @pytest.mark.parametrize("tile", TILES.values(), ids=list(TILES))
 def test_every_tile_fits_hopper(tile: Tile) -> None:
     """In shared memory and in registers; each block that shares it stores whole boxes of C."""
