@@ -1,5 +1,8 @@
 """Launches ``products.cuh``: the two products with the gradient of logits, d."""
 
+import math
+from dataclasses import replace
+
 import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
@@ -9,6 +12,7 @@ from roofscope.kernels.shared.wgmma_plans import EQUAL, Plan, Tile
 TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in products.cuh
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
+_PART_NS = 1500  # that a block takes to add a part of a tile
 STEP, BAND = 64, 64  # elements along what is summed in a stage; columns of a box that wgmma transposes
 
 
@@ -89,7 +93,15 @@ def plan_of(m: int, n: int, k: int, multiprocessors: int) -> Plan:
     if not others or not may_share:
         return alone
     shared = others[0]
-    units, rest = shared.blocks // TILE.cluster, count - shared.alone
-    exchange_ns = 8000 + 1500 * -(-units // rest)  # one block adds a tile's parts one by one
-    shared_ns = -(-rest * steps // units) * TILE.step_ns + exchange_ns
-    return shared if shared_ns < steps * TILE.step_ns else alone
+    most, rest = shared.blocks // TILE.cluster, count - shared.alone
+
+    def shared_ns(units: int) -> float:
+        exchange_ns = 8000 + _PART_NS * -(-units // rest)  # one block adds a tile's parts one by one
+        return -(-rest * steps // units) * TILE.step_ns + exchange_ns
+
+    # Where all tiles are shared, fewer clusters make fewer parts: so many a tile take as long to make as to add.
+    parts = max(round(math.sqrt(steps * TILE.step_ns / _PART_NS)), 1)
+    units = most if shared.alone else min(most, min(rest * parts, most), key=shared_ns)
+    if shared_ns(units) >= steps * TILE.step_ns:
+        return alone
+    return replace(shared, blocks=units * TILE.cluster)

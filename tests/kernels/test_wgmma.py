@@ -17,6 +17,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.linear_cross_entropy_backward.products import plan_of
 from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
@@ -201,6 +202,15 @@ def test_few_tokens_want_the_matrices_of_their_experts_only() -> None:
         recorder.launch = lambda name, *_, found=recorder.launches, **__: found.append(name)
         module.launch(recorder, "tile_64x64", x, w, torch.empty(9, dtype=torch.int32))
         assert recorder.launches[0] == expected
+
+
+def test_fewer_clusters_share_the_one_tile_of_a_long_sum() -> None:
+    """One block adds the parts of all."""
+    plan = plan_of(223, 215, 14855, MULTIPROCESSORS)
+    assert plan.alone == 0
+    assert 2 < plan.blocks < MULTIPROCESSORS // 2
+    assert plan.blocks % 2 == 0
+    assert plan_of(3000, 2000, 20000, MULTIPROCESSORS).blocks == MULTIPROCESSORS
 
 
 @pytest.mark.parametrize("tile", TILES.values(), ids=list(TILES))
