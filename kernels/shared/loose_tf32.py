@@ -11,7 +11,7 @@ from roofscope.kernels.shared.limits import require_32_bit_product
 _WARP = 32
 _SLICE_K = 32  # of k, of a warp in a step, as in loose_tf32.cuh
 _FLOAT = 4  # bytes
-CLUSTERS = (1, 2, 4, 8)
+CLUSTERS = (1, 2, 3, 4, 6, 8)
 
 
 @dataclass(frozen=True)
