@@ -34,7 +34,7 @@ __device__ __forceinline__ unsigned rest_of(unsigned bits) {
 template <int ROWS, int COLUMNS, bool WHOLE>
 struct WarpSums {
     float sum[ROWS][COLUMNS][4] = {};
-    float total[WHOLE ? ROWS : 1][COLUMNS][4] = {};  // of float32: the tensor cores cut sums off instead of rounding them
+    float total[WHOLE ? ROWS : 1][COLUMNS][4] = {};  // the tensor cores cut off, float32 rounds
     float small[WHOLE ? ROWS : 1][COLUMNS][4] = {};
 
     // Over SLICE_K of k. With LAST those from `left` on are not there.
