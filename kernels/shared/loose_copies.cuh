@@ -7,6 +7,10 @@
 
 #include "shared/ampere.cuh"
 
+// How much of a line L2 brings where one sector is asked for.
+#ifndef LOOSE_AHEAD
+#define LOOSE_AHEAD 128
+#endif
 #if LOOSE_AHEAD == 256
 #define LOOSE_HINT ".L2::256B"
 #elif LOOSE_AHEAD == 128
@@ -16,6 +20,11 @@
 #endif
 constexpr int SLICE_K = 32;  // of k, of a warp in a step
 constexpr int FOUR = 4;      // elements of a word
+
+__device__ __forceinline__ void copy_word(float* to, const float* from) {
+    asm volatile("cp.async.cg.shared.global" LOOSE_HINT " [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
+                 : "memory");
+}
 
 // A matrix in words of 16 bytes: the first `lead` elements of its first word are not its own.
 struct Words {
@@ -31,15 +40,14 @@ struct Words {
 
     // Starts to copy the word that begins at element `at`, element by element where some are not the matrix's.
     __device__ __forceinline__ void copy(float* to, long long at) const {
-        const unsigned address = shared_address(to);
         if (at >= lead && at + FOUR <= end) {
-            asm volatile("cp.async.cg.shared.global" LOOSE_HINT " [%0], [%1], 16;" ::"r"(address), "l"(from + at) : "memory");
+            copy_word(to, from + at);
             return;
         }
-#pragma unroll
+#pragma unroll 1
         for (int i = 0; i < FOUR; ++i) {
             const bool inside = at + i >= lead && at + i < end;
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address + i * 4),
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to + i)),
                          "l"(from + (inside ? at + i : lead)), "r"(inside ? 4 : 0)
                          : "memory");
         }
@@ -57,28 +65,46 @@ struct RowsAlongK {
     static_assert(PASS % 4 == 0 && ROWS <= THREADS);
     Words words;
     long long at, pass, extra;
-    int row, word, inside;  // of rows
-    bool has_extra;
+    int place_of_row, word, rows_left;
+    bool has_extra, is_first, has_more;
 
     __device__ __forceinline__ RowsAlongK(const float* matrix, long long rows, long long k, long long row0, int first)
         : words(matrix, rows * k) {
-        const int thread = threadIdx.x;
-        row = thread / WORDS, word = thread % WORDS * FOUR;
-        inside = static_cast<int>(min(rows - row0, static_cast<long long>(ROWS)));
+        const int thread = threadIdx.x, row = thread / WORDS;
+        word = thread % WORDS * FOUR;
+        place_of_row = row * PITCH + word;
+        const int inside = static_cast<int>(min(rows - row0, static_cast<long long>(ROWS)));
+        rows_left = inside - row;
         at = begin_of(row0 + row, k) / FOUR * FOUR + word + first;
         pass = k * PASS;
         const long long own = begin_of(row0 + thread, k);
         has_extra = thread < inside && own % FOUR != 0;
         extra = own / FOUR * FOUR + STEP + first;
+        is_first = words.lead > 0 && row0 == 0 && first == 0;
+        has_more = (rows - row0 - ROWS) * k >= STEP + 2 * FOUR;
     }
     __device__ __forceinline__ long long begin_of(long long of, long long k) const { return of * k + words.lead; }
 
-    // `done` of k are behind this step, `left` are not.
-    __device__ __forceinline__ void fill(float* to, int done, int left) const {
+    // `done` of k are behind a step, `left` are not. Whether all its words are the matrix's, whatever the row.
+    __device__ __forceinline__ bool is_amid(int done, int left) const {
+        return (left >= STEP + 2 * FOUR || has_more) && (!is_first || done > 0);
+    }
+    __device__ __forceinline__ void fill_amid(float* to, int done, int left) const {
+        const float* from = words.from + (at + done);
+        const int rows_here = word < left + 3 ? rows_left : 0;
 #pragma unroll
+        for (int i = 0; i < FILLS; ++i, from += pass) {
+            if (i * PASS < rows_here) copy_word(to + place_of_row + i * PASS * PITCH, from);
+        }
+        if (has_extra && STEP < left + 3) {
+            copy_word(to + threadIdx.x * PITCH + STEP, words.from + (extra + done));
+        }
+    }
+    __device__ __forceinline__ void fill(float* to, int done, int left) const {
+#pragma unroll 1
         for (int i = 0; i < FILLS; ++i) {
-            if (row + i * PASS < inside && word < left + 3) {
-                words.copy(to + (row + i * PASS) * PITCH + word, at + i * pass + done);
+            if (i * PASS < rows_left && word < left + 3) {
+                words.copy(to + place_of_row + i * PASS * PITCH, at + i * pass + done);
             }
         }
         if (has_extra && STEP < left + 3) words.copy(to + threadIdx.x * PITCH + STEP, extra + done);
@@ -102,26 +128,44 @@ struct RowsAlongN {
     static_assert(PASS % 4 == 0 && STEP <= THREADS);
     Words words;
     long long at, pass, extra, n;
-    int row, word;
-    bool inside, has_extra;
+    int row, place_of_row;
+    bool inside, has_extra, is_first, has_more;
 
     __device__ __forceinline__ RowsAlongN(const float* matrix, long long n, long long k, long long column0, int first)
         : words(matrix, n * k), n(n) {
-        const int thread = threadIdx.x;
-        row = thread / WORDS, word = thread % WORDS * FOUR;
+        const int thread = threadIdx.x, word = thread % WORDS * FOUR;
+        row = thread / WORDS;
+        place_of_row = row * PITCH + word;
         at = ((first + row) * n + column0 + words.lead) / FOUR * FOUR + word;
         pass = n * PASS;
         inside = column0 + word < n + 3;
         const long long own = (first + thread) * n + column0 + words.lead;
         has_extra = thread < STEP && own % FOUR != 0 && column0 + COLUMNS < n + 3;
         extra = own / FOUR * FOUR + COLUMNS;
+        is_first = words.lead > 0 && column0 == 0 && first == 0;
+        has_more = column0 + COLUMNS + 2 * FOUR <= n;
     }
 
-    __device__ __forceinline__ void fill(float* to, int done, int left) const {
+    // The word that a row ends in may end in the next one, if that is there.
+    __device__ __forceinline__ bool is_amid(int done, int left) const {
+        return (left > STEP || has_more) && n >= 2 * FOUR && (!is_first || done > 0);
+    }
+    __device__ __forceinline__ void fill_amid(float* to, int done, int left) const {
+        const float* from = words.from + (at + done * n);
+        const int rows_here = inside ? min(left, STEP) - row : 0;
 #pragma unroll
+        for (int i = 0; i < FILLS; ++i, from += pass) {
+            if (i * PASS < rows_here) copy_word(to + place_of_row + i * PASS * PITCH, from);
+        }
+        if (has_extra && static_cast<int>(threadIdx.x) < left) {
+            copy_word(to + threadIdx.x * PITCH + COLUMNS, words.from + (extra + done * n));
+        }
+    }
+    __device__ __forceinline__ void fill(float* to, int done, int left) const {
+#pragma unroll 1
         for (int i = 0; i < FILLS; ++i) {
             if (inside && row + i * PASS < min(left, STEP)) {
-                words.copy(to + (row + i * PASS) * PITCH + word, at + i * pass + done * n);
+                words.copy(to + place_of_row + i * PASS * PITCH, at + i * pass + done * n);
             }
         }
         if (has_extra && static_cast<int>(threadIdx.x) < left) {
