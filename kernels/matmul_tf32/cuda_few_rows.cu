@@ -132,17 +132,16 @@ __device__ __forceinline__ void multiply(
 
 }  // namespace
 
-// BLOCKS of a multiprocessor, which have so many registers: the more, the more of B is on its way.
-#define FEW_ROWS(NAME, ROWS, BLOCKS)                                                                              \
-    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                     \
+#define FEW_ROWS(NAME, ROWS)                                                                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2)                                                      \
         NAME(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, float* parts,       \
              Flag* flags, Flag ticket, long long m, long long n, long long k, long long slice, long long slices) { \
         multiply<ROWS>(a, b, c, parts, flags, ticket, static_cast<int>(m), n, static_cast<int>(k),                \
                        static_cast<int>(slice), static_cast<int>(slices));                                        \
     }
-FEW_ROWS(few_rows_1, 1, 4)
-FEW_ROWS(few_rows_2, 2, 4)
-FEW_ROWS(few_rows_4, 4, 3)
-FEW_ROWS(few_rows_8, 8, 3)
+FEW_ROWS(few_rows_1, 1)
+FEW_ROWS(few_rows_2, 2)
+FEW_ROWS(few_rows_4, 4)
+FEW_ROWS(few_rows_8, 8)
 
 #endif

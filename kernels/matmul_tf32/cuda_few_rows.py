@@ -9,9 +9,10 @@ from roofscope.kernels.shared.tile_shares import new_ticket
 DOMAIN = "m <= 8 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 
 # As in cuda_few_rows.cu.
-ROWS = {1: 4, 2: 4, 4: 3, 8: 3}  # and blocks of a multiprocessor
+ROWS = (1, 2, 4, 8)
 _THREADS, _WARP, _STEP = 256, 32, 128
 _COLUMNS = _THREADS // _WARP * 4  # of C, of a block
+_BLOCKS = 2  # of a multiprocessor
 
 
 def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -19,17 +20,17 @@ def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if a.dtype != torch.float32:
         raise Refusal("matmul_tf32/cuda_few_rows multiplies float32; matmul takes 16-bit elements.")
     (m, k), n = a.shape, b.shape[0]
-    if m > max(ROWS):
-        raise Refusal(f"matmul_tf32/cuda_few_rows takes {max(ROWS)} rows of A; cuda_wgmma takes more.")
+    if m > ROWS[-1]:
+        raise Refusal(f"matmul_tf32/cuda_few_rows takes {ROWS[-1]} rows of A at most; cuda_wgmma takes more.")
     require_32_bit_product("matmul_tf32/cuda_few_rows", m, n, k)
     if not m * n * k:
         return torch.zeros((m, n), device=a.device)
-    return launch(program, a, b, slices_of(m, n, k, program.multiprocessor_count))
+    return launch(program, a, b, slices_of(n, k, program.multiprocessor_count))
 
 
-def slices_of(m: int, n: int, k: int, multiprocessors: int) -> int:
+def slices_of(n: int, k: int, multiprocessors: int) -> int:
     """Into how many slices of k blocks share their columns of C: so that all of them are at work."""
-    tiles, slots = -(-n // _COLUMNS), ROWS[_rows_for(m)] * multiprocessors
+    tiles, slots = -(-n // _COLUMNS), _BLOCKS * multiprocessors
 
     def time(slices: int) -> float:
         # Of whole rounds of blocks, in k, each with some for its start and for each part that it adds.
@@ -41,7 +42,7 @@ def slices_of(m: int, n: int, k: int, multiprocessors: int) -> int:
 def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slices: int) -> torch.Tensor:
     """Multiply, each block over one of so many slices of k."""
     (m, k), n = a.shape, b.shape[0]
-    rows = _rows_for(m)
+    rows = next(rows for rows in ROWS if rows >= m)
     tiles = -(-n // _COLUMNS)
     slice_k = -(-k // (slices * _STEP)) * _STEP
     slices = -(-k // slice_k)
@@ -55,8 +56,3 @@ def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slices: int) 
     sizes = (m, n, k, slice_k, slices)
     program.launch(f"few_rows_{rows}", tiles * slices, _THREADS, a, b, c, parts, flags, new_ticket(), *sizes)
     return c
-
-
-def _rows_for(m: int) -> int:
-    """Of the kernel that takes as many."""
-    return next(rows for rows in ROWS if rows >= m)

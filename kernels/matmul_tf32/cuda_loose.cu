@@ -12,19 +12,17 @@
 
 constexpr bool LOOSE_B_ALONG_K = true, LOOSE_WHOLE = false;
 
-LOOSE_KERNEL(loose_16x32, 16, 32, 1, 1, 4, 4, 2)
-LOOSE_KERNEL(loose_16x64, 16, 64, 1, 2, 4, 3, 1)
-LOOSE_KERNEL(loose_16x128, 16, 128, 1, 4, 1, 4, 2)
-LOOSE_KERNEL(loose_16x128_deep, 16, 128, 1, 4, 2, 5, 1)
-LOOSE_KERNEL(loose_32x32, 32, 32, 1, 1, 4, 3, 2)
-LOOSE_KERNEL(loose_32x64, 32, 64, 1, 2, 4, 3, 1)
-LOOSE_KERNEL(loose_32x128, 32, 128, 1, 4, 1, 4, 2)
-LOOSE_KERNEL(loose_64x32, 64, 32, 2, 1, 4, 3, 1)
-LOOSE_KERNEL(loose_64x64, 64, 64, 2, 2, 2, 3, 2)
-LOOSE_KERNEL(loose_64x128, 64, 128, 2, 4, 1, 4, 2)
-LOOSE_KERNEL(loose_128x16, 128, 16, 4, 1, 2, 3, 1)
-LOOSE_KERNEL(loose_128x32, 128, 32, 4, 1, 2, 3, 1)
-LOOSE_KERNEL(loose_128x64, 128, 64, 4, 2, 1, 4, 2)
-LOOSE_KERNEL(loose_128x128, 128, 128, 2, 4, 1, 4, 1)
+LOOSE_KERNEL(16, 64, 1, 2, 4, 3, 1)
+LOOSE_KERNEL(16, 128, 1, 4, 1, 4, 2)
+LOOSE_KERNEL(32, 32, 1, 1, 4, 3, 2)
+LOOSE_KERNEL(32, 64, 1, 2, 4, 3, 1)
+LOOSE_KERNEL(32, 128, 1, 4, 1, 4, 2)
+LOOSE_KERNEL(64, 32, 2, 1, 4, 3, 1)
+LOOSE_KERNEL(64, 64, 2, 2, 2, 3, 2)
+LOOSE_KERNEL(64, 128, 2, 4, 1, 4, 2)
+LOOSE_KERNEL(128, 16, 4, 1, 2, 3, 1)
+LOOSE_KERNEL(128, 32, 4, 1, 2, 3, 1)
+LOOSE_KERNEL(128, 64, 4, 2, 1, 4, 2)
+LOOSE_KERNEL(128, 128, 2, 4, 1, 4, 1)
 
 #endif

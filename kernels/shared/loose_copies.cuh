@@ -7,10 +7,6 @@
 
 #include "shared/ampere.cuh"
 
-// How much of a line L2 brings where one sector is asked for.
-#ifndef LOOSE_AHEAD
-#define LOOSE_AHEAD 128
-#endif
 #if LOOSE_AHEAD == 256
 #define LOOSE_HINT ".L2::256B"
 #elif LOOSE_AHEAD == 128
@@ -20,11 +16,6 @@
 #endif
 constexpr int SLICE_K = 32;  // of k, of a warp in a step
 constexpr int FOUR = 4;      // elements of a word
-
-__device__ __forceinline__ void copy_word(float* to, const float* from) {
-    asm volatile("cp.async.cg.shared.global" LOOSE_HINT " [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
-                 : "memory");
-}
 
 // A matrix in words of 16 bytes: the first `lead` elements of its first word are not its own.
 struct Words {
@@ -40,14 +31,15 @@ struct Words {
 
     // Starts to copy the word that begins at element `at`, element by element where some are not the matrix's.
     __device__ __forceinline__ void copy(float* to, long long at) const {
+        const unsigned address = shared_address(to);
         if (at >= lead && at + FOUR <= end) {
-            copy_word(to, from + at);
+            asm volatile("cp.async.cg.shared.global" LOOSE_HINT " [%0], [%1], 16;" ::"r"(address), "l"(from + at) : "memory");
             return;
         }
-#pragma unroll 1
+#pragma unroll
         for (int i = 0; i < FOUR; ++i) {
             const bool inside = at + i >= lead && at + i < end;
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to + i)),
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address + i * 4),
                          "l"(from + (inside ? at + i : lead)), "r"(inside ? 4 : 0)
                          : "memory");
         }
@@ -65,46 +57,28 @@ struct RowsAlongK {
     static_assert(PASS % 4 == 0 && ROWS <= THREADS);
     Words words;
     long long at, pass, extra;
-    int place_of_row, word, rows_left;
-    bool has_extra, is_first, has_more;
+    int row, word, inside;  // of rows
+    bool has_extra;
 
     __device__ __forceinline__ RowsAlongK(const float* matrix, long long rows, long long k, long long row0, int first)
         : words(matrix, rows * k) {
-        const int thread = threadIdx.x, row = thread / WORDS;
-        word = thread % WORDS * FOUR;
-        place_of_row = row * PITCH + word;
-        const int inside = static_cast<int>(min(rows - row0, static_cast<long long>(ROWS)));
-        rows_left = inside - row;
+        const int thread = threadIdx.x;
+        row = thread / WORDS, word = thread % WORDS * FOUR;
+        inside = static_cast<int>(min(rows - row0, static_cast<long long>(ROWS)));
         at = begin_of(row0 + row, k) / FOUR * FOUR + word + first;
         pass = k * PASS;
         const long long own = begin_of(row0 + thread, k);
         has_extra = thread < inside && own % FOUR != 0;
         extra = own / FOUR * FOUR + STEP + first;
-        is_first = words.lead > 0 && row0 == 0 && first == 0;
-        has_more = (rows - row0 - ROWS) * k >= STEP + 2 * FOUR;
     }
     __device__ __forceinline__ long long begin_of(long long of, long long k) const { return of * k + words.lead; }
 
-    // `done` of k are behind a step, `left` are not. Whether all its words are the matrix's, whatever the row.
-    __device__ __forceinline__ bool is_amid(int done, int left) const {
-        return (left >= STEP + 2 * FOUR || has_more) && (!is_first || done > 0);
-    }
-    __device__ __forceinline__ void fill_amid(float* to, int done, int left) const {
-        const float* from = words.from + (at + done);
-        const int rows_here = word < left + 3 ? rows_left : 0;
-#pragma unroll
-        for (int i = 0; i < FILLS; ++i, from += pass) {
-            if (i * PASS < rows_here) copy_word(to + place_of_row + i * PASS * PITCH, from);
-        }
-        if (has_extra && STEP < left + 3) {
-            copy_word(to + threadIdx.x * PITCH + STEP, words.from + (extra + done));
-        }
-    }
+    // `done` of k are behind this step, `left` are not.
     __device__ __forceinline__ void fill(float* to, int done, int left) const {
-#pragma unroll 1
+#pragma unroll
         for (int i = 0; i < FILLS; ++i) {
-            if (i * PASS < rows_left && word < left + 3) {
-                words.copy(to + place_of_row + i * PASS * PITCH, at + i * pass + done);
+            if (row + i * PASS < inside && word < left + 3) {
+                words.copy(to + (row + i * PASS) * PITCH + word, at + i * pass + done);
             }
         }
         if (has_extra && STEP < left + 3) words.copy(to + threadIdx.x * PITCH + STEP, extra + done);
@@ -128,44 +102,26 @@ struct RowsAlongN {
     static_assert(PASS % 4 == 0 && STEP <= THREADS);
     Words words;
     long long at, pass, extra, n;
-    int row, place_of_row;
-    bool inside, has_extra, is_first, has_more;
+    int row, word;
+    bool inside, has_extra;
 
     __device__ __forceinline__ RowsAlongN(const float* matrix, long long n, long long k, long long column0, int first)
         : words(matrix, n * k), n(n) {
-        const int thread = threadIdx.x, word = thread % WORDS * FOUR;
-        row = thread / WORDS;
-        place_of_row = row * PITCH + word;
+        const int thread = threadIdx.x;
+        row = thread / WORDS, word = thread % WORDS * FOUR;
         at = ((first + row) * n + column0 + words.lead) / FOUR * FOUR + word;
         pass = n * PASS;
         inside = column0 + word < n + 3;
         const long long own = (first + thread) * n + column0 + words.lead;
         has_extra = thread < STEP && own % FOUR != 0 && column0 + COLUMNS < n + 3;
         extra = own / FOUR * FOUR + COLUMNS;
-        is_first = words.lead > 0 && column0 == 0 && first == 0;
-        has_more = column0 + COLUMNS + 2 * FOUR <= n;
     }
 
-    // The word that a row ends in may end in the next one, if that is there.
-    __device__ __forceinline__ bool is_amid(int done, int left) const {
-        return (left > STEP || has_more) && n >= 2 * FOUR && (!is_first || done > 0);
-    }
-    __device__ __forceinline__ void fill_amid(float* to, int done, int left) const {
-        const float* from = words.from + (at + done * n);
-        const int rows_here = inside ? min(left, STEP) - row : 0;
-#pragma unroll
-        for (int i = 0; i < FILLS; ++i, from += pass) {
-            if (i * PASS < rows_here) copy_word(to + place_of_row + i * PASS * PITCH, from);
-        }
-        if (has_extra && static_cast<int>(threadIdx.x) < left) {
-            copy_word(to + threadIdx.x * PITCH + COLUMNS, words.from + (extra + done * n));
-        }
-    }
     __device__ __forceinline__ void fill(float* to, int done, int left) const {
-#pragma unroll 1
+#pragma unroll
         for (int i = 0; i < FILLS; ++i) {
             if (inside && row + i * PASS < min(left, STEP)) {
-                words.copy(to + place_of_row + i * PASS * PITCH, at + i * pass + done * n);
+                words.copy(to + (row + i * PASS) * PITCH + word, at + i * pass + done * n);
             }
         }
         if (has_extra && static_cast<int>(threadIdx.x) < left) {

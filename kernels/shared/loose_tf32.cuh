@@ -109,27 +109,20 @@ struct WarpSums {
     }
 };
 
-__device__ __forceinline__ void add(float4& sum, const float4& more) {
-    sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
-}
-
-// Of all blocks of a cluster the sums of what lies at `here`, in the order of their ranks.
-__device__ __forceinline__ float4 sum_over_cluster(const float* here, int blocks) {
-    constexpr int AT_ONCE = 8;
-    float4 sum = {};
-    for (int first = 0; first < blocks; first += AT_ONCE) {
-        float4 parts[AT_ONCE] = {};
+// Of all blocks of a cluster the sum of what lies at `here`, in the order of their ranks.
+__device__ __forceinline__ float sum_over_cluster(const float* here, int blocks) {
+    constexpr int MOST = 8;
+    float parts[MOST];
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            if (first + i >= blocks) continue;
-            asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                         : "=f"(parts[i].x), "=f"(parts[i].y), "=f"(parts[i].z), "=f"(parts[i].w)
-                         : "r"(address_in(first + i, here))
-                         : "memory");
+    for (int i = 0; i < MOST; ++i) {
+        parts[i] = 0.0f;
+        if (i < blocks) {
+            asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(parts[i]) : "r"(address_in(i, here)) : "memory");
         }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) add(sum, parts[i]);
     }
+    float sum = parts[0];
+#pragma unroll
+    for (int i = 1; i < MOST; ++i) sum += parts[i];
     return sum;
 }
 
@@ -170,21 +163,14 @@ __device__ __forceinline__ void multiply_loose(
     const auto fill = [&](int step) {
         if (step < steps) {
             float* const to = stages + step % STAGES * STAGE;
-            const int done = step * STEP, left = count - done;
-            if (rows_a.is_amid(done, left) && rows_b.is_amid(done, left)) {
-                rows_a.fill_amid(to, done, left);
-                rows_b.fill_amid(to + A::FLOATS, done, left);
-            } else {
-                rows_a.fill(to, done, left);
-                rows_b.fill(to + A::FLOATS, done, left);
-            }
+            rows_a.fill(to, step * STEP, count - step * STEP);
+            rows_b.fill(to + A::FLOATS, step * STEP, count - step * STEP);
         }
         commit_copies();
     };
     WarpSums<ROWS / 16, COLUMNS / 8, WHOLE> sums;
-#pragma unroll 1
+#pragma unroll
     for (int step = 0; step < STAGES - 1; ++step) fill(step);
-#pragma unroll 1
     for (int step = 0; step < steps; ++step) {
         wait_for_copies<STAGES - 2>();
         __syncthreads();
@@ -213,53 +199,37 @@ __device__ __forceinline__ void multiply_loose(
         }
     }
     __syncthreads();
-    const int rows_left = static_cast<int>(min(m - row0, static_cast<long long>(BLOCK_M)));
-    const int columns_left = static_cast<int>(min(n - column0, static_cast<long long>(BLOCK_N)));
-    if (blocks > 1) {
-        constexpr int FOURS = BLOCK_N / FOUR;  // of a row
-        const auto four_at = [&](int unit) { return stages + unit / FOURS * PITCH + unit % FOURS * FOUR; };
-        if constexpr (WARPS_K > 1) {
-            for (int unit = thread; unit < BLOCK_M * FOURS; unit += THREADS) {
-                float4* const at = reinterpret_cast<float4*>(four_at(unit));
-                float4 sum = *at;
+    const auto sum_over_warps = [&](int place) {
+        float sum = stages[place];
 #pragma unroll
-                for (int i = 1; i < WARPS_K; ++i) add(sum, at[i * (TILE / FOUR)]);
-                *at = sum;
-            }
-        }
-        meet_cluster();
-        for (int unit = thread * blocks + static_cast<int>(rank); unit < BLOCK_M * FOURS; unit += THREADS * blocks) {
-            const int row = unit / FOURS, column = unit % FOURS * FOUR;
-            if (row >= rows_left || column >= columns_left) continue;
-            const float4 sum = sum_over_cluster(four_at(unit), blocks);
-            float* const to = c + (row0 + row) * n + column0 + column;
-            const float each[FOUR] = {sum.x, sum.y, sum.z, sum.w};
-#pragma unroll
-            for (int i = 0; i < FOUR; ++i) {
-                if (column + i < columns_left) to[i] = each[i];
-            }
-        }
-        meet_cluster();  // nobody leaves before all have read
+        for (int i = 1; i < WARPS_K; ++i) sum += stages[i * TILE + place];
+        return sum;
+    };
+    const auto place_of = [&](int element) { return element / BLOCK_N * PITCH + element % BLOCK_N; };
+    const auto store = [&](int element, float sum) {
+        const long long row = row0 + element / BLOCK_N, column = column0 + element % BLOCK_N;
+        if (row < m && column < n) c[row * n + column] = sum;
+    };
+    if (blocks == 1) {
+#pragma unroll 4
+        for (int i = thread; i < BLOCK_M * BLOCK_N; i += THREADS) store(i, sum_over_warps(place_of(i)));
         return;
     }
-    // So many threads go along a row.
-    constexpr int ALONG = BLOCK_N < WARP ? BLOCK_N : WARP;
-    const int column = thread % ALONG;
-    for (int row = thread / ALONG; row < rows_left; row += THREADS / ALONG) {
-        float* const to = c + (row0 + row) * n + column0;
-#pragma unroll
-        for (int i = column; i < BLOCK_N; i += ALONG) {
-            float sum = stages[row * PITCH + i];
-#pragma unroll
-            for (int j = 1; j < WARPS_K; ++j) sum += stages[j * TILE + row * PITCH + i];
-            if (i < columns_left) to[i] = sum;
-        }
+    if constexpr (WARPS_K > 1) {
+        for (int i = thread; i < BLOCK_M * BLOCK_N; i += THREADS) stages[place_of(i)] = sum_over_warps(place_of(i));
     }
+    meet_cluster();
+    const int each = (BLOCK_M * BLOCK_N + blocks - 1) / blocks, begin = static_cast<int>(rank) * each;
+    const int end = min(begin + each, BLOCK_M * BLOCK_N);
+    for (int i = begin + thread; i < end; i += THREADS) {
+        store(i, sum_over_cluster(stages + place_of(i), blocks));
+    }
+    meet_cluster();  // nobody leaves before all have read
 }
 
-#define LOOSE_KERNEL(NAME, BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, WARPS_K, STAGES, BLOCKS)                                  \
+#define LOOSE_KERNEL(BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, WARPS_K, STAGES, BLOCKS)                                  \
     extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * WARPS_K * WARP, BLOCKS)                       \
-        NAME(const float* __restrict__ a, const float* __restrict__ b,                      \
+        loose_##BLOCK_M##x##BLOCK_N(const float* __restrict__ a, const float* __restrict__ b,                      \
                                     float* __restrict__ c, long long m, long long n, long long k,                  \
                                     long long slice) {                                                             \
         multiply_loose<BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, WARPS_K, STAGES, LOOSE_B_ALONG_K, LOOSE_WHOLE>(         \

@@ -11,17 +11,12 @@ from roofscope.kernels.shared.limits import require_32_bit_product
 _WARP = 32
 _SLICE_K = 32  # of k, of a warp in a step, as in loose_tf32.cuh
 _FLOAT = 4  # bytes
-_MOST_SHARED = 227 * 1024  # of a multiprocessor
-_BLOCK_SHARED = 1024  # that each block takes besides
-CLUSTERS = (1, 2, 3, 4, 6, 8, 16)
+CLUSTERS = (1, 2, 3, 4, 6, 8)
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A kernel's tile of C, its warps and those along k, stages of its ring.
-
-    Registers are there for so many blocks ``at_once`` on a multiprocessor, in float32 for half as many.
-    """
+    """A kernel's tile of C, its warps, those along k, stages of its ring, blocks of a multiprocessor."""
 
     rows: int
     columns: int
@@ -29,11 +24,10 @@ class Tile:
     warps_k: int
     stages: int
     at_once: int
-    suffix: str = ""
 
     @property
     def name(self) -> str:
-        return f"loose_{self.rows}x{self.columns}{self.suffix}"
+        return f"loose_{self.rows}x{self.columns}"
 
     @property
     def threads(self) -> int:
@@ -44,20 +38,13 @@ class Tile:
         """Of k."""
         return self.warps_k * _SLICE_K
 
-    def stage_bytes(self, whole: bool) -> int:
+    def stage_bytes(self, b_along_k: bool) -> int:
         """Of A and B, each row with some places more."""
-        of_b = self.step * (self.columns + 8) if whole else self.columns * (self.step + 4)
+        of_b = self.columns * (self.step + 4) if b_along_k else self.step * (self.columns + 8)
         return (self.rows * (self.step + 4) + of_b) * _FLOAT
 
-    def shared_bytes(self, steps: int, whole: bool) -> int:
-        """Stages, no more than there are steps; in their place sums, in the end."""
-        sums = self.warps_k * self.rows * (self.columns + 8) * _FLOAT
-        return max(min(self.stages, steps) * self.stage_bytes(whole), sums)
-
-    def blocks(self, steps: int, whole: bool) -> int:
-        """That a multiprocessor has room for."""
-        room = _MOST_SHARED // (self.shared_bytes(steps, whole) + _BLOCK_SHARED)
-        return min(room, max(self.at_once // 2, 1) if whole else self.at_once)
+    def shared_bytes(self, b_along_k: bool) -> int:
+        return self.stages * self.stage_bytes(b_along_k)
 
     def count(self, m: int, n: int) -> int:
         """Tiles that cover C."""
@@ -66,18 +53,16 @@ class Tile:
 
 # As in cuda_loose.cu of matmul_tf32 and cuda_tf32x3_loose.cu of matmul.
 TILES = (
-    Tile(16, 32, 4, 4, stages=4, at_once=5),
-    Tile(16, 64, 8, 4, stages=3, at_once=2),
-    Tile(16, 128, 4, 1, stages=4, at_once=5),
-    Tile(16, 128, 8, 2, stages=5, at_once=2, suffix="_deep"),
-    Tile(32, 32, 4, 4, stages=3, at_once=4),
-    Tile(32, 64, 8, 4, stages=3, at_once=2),
-    Tile(32, 128, 4, 1, stages=4, at_once=4),
-    Tile(64, 32, 8, 4, stages=3, at_once=2),
+    Tile(16, 64, 8, 4, stages=3, at_once=1),
+    Tile(16, 128, 4, 1, stages=4, at_once=2),
+    Tile(32, 32, 4, 4, stages=3, at_once=2),
+    Tile(32, 64, 8, 4, stages=3, at_once=1),
+    Tile(32, 128, 4, 1, stages=4, at_once=2),
+    Tile(64, 32, 8, 4, stages=3, at_once=1),
     Tile(64, 64, 8, 2, stages=3, at_once=2),
     Tile(64, 128, 8, 1, stages=4, at_once=2),
-    Tile(128, 16, 8, 2, stages=3, at_once=2),
-    Tile(128, 32, 8, 2, stages=3, at_once=2),
+    Tile(128, 16, 8, 2, stages=3, at_once=1),
+    Tile(128, 32, 8, 2, stages=3, at_once=1),
     Tile(128, 64, 8, 1, stages=4, at_once=2),
     Tile(128, 128, 8, 1, stages=4, at_once=1),
 )
@@ -105,7 +90,7 @@ def launch(
     """Multiply by this tile, shared by so many blocks."""
     (m, k), n = a.shape, b.shape[1 if whole else 0]
     c = torch.empty((m, n), device=a.device)
-    steps = -(-k // (cluster * tile.step))
+    slice_k = -(-k // (cluster * tile.step)) * tile.step
     program.launch(
         tile.name,
         tile.count(m, n) * cluster,
@@ -116,53 +101,31 @@ def launch(
         m,
         n,
         k,
-        steps * tile.step,
-        shared_bytes=tile.shared_bytes(steps, whole),
+        slice_k,
+        shared_bytes=tile.shared_bytes(not whole),
         overlaps=True,
         cluster=cluster,
     )
     return c
 
 
-@dataclass(frozen=True)
-class _Model:
-    """What a product takes, in nanoseconds."""
-
-    step: float  # of a step, for itself
-    product: float  # of a step, for each mma.sync of a warp
-    word: float  # of a step, for each word that a thread copies
-    all_products: float  # of a multiprocessor, for each mma.sync
-    byte: float  # into a multiprocessor
-    start: float
-    end: float  # for each element of a tile that a warp stores
-    meeting: float  # of a cluster
-    dram_byte: float
-
-
-_MODELS = {
-    False: _Model(250, 2.8, 10, 1.5, 0.03, 1480, 1.0, 800, 0.00024),
-    True: _Model(150, 4.0, 12, 2.1, 0.026, 1600, 0.8, 600, 0.00024),
-}
+_START_NS = 1500
+_BYTES_PER_NS = 35  # into a multiprocessor
+_STEP_NS = 150
+_FLOP_PER_NS = 2000  # of a multiprocessor
 
 
 def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: int, whole: bool) -> float:
     """About the time of a product."""
-    model = _MODELS[whole]
-    steps, blocks = -(-k // (cluster * tile.step)), tile.count(m, n) * cluster
-    if cluster > 2:
-        multiprocessors = multiprocessors * 10 // 11  # some have no room in larger clusters
-    beside = min(-(-blocks // multiprocessors), tile.blocks(steps, whole))
+    at_once = 1 if whole and tile.rows * tile.columns >= 64 * 64 else tile.at_once
+    blocks = tile.count(m, n) * cluster
+    beside = min(-(-blocks // multiprocessors), at_once)
     rounds = -(-blocks // (multiprocessors * beside))
-    elements = tile.rows * tile.columns
-    products = elements / 128 * tile.step / 8 * (3 if whole else 1)  # of 16 x 8 elements and 8 of k
-    words = (tile.rows + tile.columns) * tile.step / 4 / tile.threads
-    alone = model.step + model.product * products / tile.warps + model.word * words
-    multiplied, filled = beside * products * model.all_products, beside * tile.stage_bytes(whole) * model.byte
-    step = (alone**4 + multiplied**4 + filled**4) ** 0.25
-    meeting = model.meeting if cluster > 1 else 0
-    computed = rounds * (steps * step + model.start + elements / tile.warps * model.end + meeting)
-    read = _FLOAT * (m * k + k * n + m * n) * model.dram_byte
-    return (computed**3 + read**3) ** (1 / 3)
+    steps = -(-k // (cluster * tile.step))
+    filled = tile.stage_bytes(not whole) * beside / _BYTES_PER_NS
+    products = 2 * tile.rows * tile.columns * tile.step * beside * (3 if whole else 1) / _FLOP_PER_NS
+    step = max(_STEP_NS, filled, products)
+    return rounds * (steps * step + _START_NS + 300 * (cluster > 1) + tile.rows * tile.columns / 20)
 
 
 @functools.lru_cache(maxsize=4096)
