@@ -7,13 +7,6 @@
 
 #include "shared/ampere.cuh"
 
-#if LOOSE_AHEAD == 256
-#define LOOSE_HINT ".L2::256B"
-#elif LOOSE_AHEAD == 128
-#define LOOSE_HINT ".L2::128B"
-#else
-#define LOOSE_HINT ""
-#endif
 constexpr int SLICE_K = 32;  // of k, of a warp in a step
 constexpr int FOUR = 4;      // elements of a word
 
@@ -33,7 +26,7 @@ struct Words {
     __device__ __forceinline__ void copy(float* to, long long at) const {
         const unsigned address = shared_address(to);
         if (at >= lead && at + FOUR <= end) {
-            asm volatile("cp.async.cg.shared.global" LOOSE_HINT " [%0], [%1], 16;" ::"r"(address), "l"(from + at) : "memory");
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + at) : "memory");
             return;
         }
 #pragma unroll
