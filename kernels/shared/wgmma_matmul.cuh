@@ -259,6 +259,7 @@ __device__ __forceinline__ void multiply(
     WGMMA_KERNEL(tile_64x128, 64, 128, 8, 1, 1, 2, false, __VA_ARGS__)                                            \
     WGMMA_KERNEL(tile_64x64_halves, 64, 64, 8, 1, 1, 2, false, __VA_ARGS__)                                       \
     WGMMA_KERNEL(tile_64x64, 64, 64, 8, 1, 1, 1, false, __VA_ARGS__)                                              \
+    WGMMA_KERNEL(across_256x128_pair, 256, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
     WGMMA_KERNEL(across_208x128_pair, 208, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
     WGMMA_KERNEL(across_144x128_pair, 144, 128, 5, 1, 2, EQUAL, true, __VA_ARGS__)                                \
     WGMMA_KERNEL(across_192x192_pair, 192, 192, 4, 1, 2, 1, true, __VA_ARGS__)                                    \

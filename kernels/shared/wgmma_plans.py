@@ -29,6 +29,7 @@ _APART = 0.4
 # Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
 _LONG = 2 * 10**9
 _LONG_TILE = "tile_128x256_pair"
+_LONG_TILE_OF_32_BITS = "across_256x128_pair"
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,9 @@ TILES = {
     "tile_64x128": Tile(64, 128, stages=8, step_ns=170, start_ns=320, parts=2),
     "tile_64x64_halves": Tile(64, 64, stages=8, step_ns=152, start_ns=290, parts=2),
     "tile_64x64": Tile(64, 64, stages=8, step_ns=121, start_ns=0),
+    "across_256x128_pair": Tile(
+        256, 128, stages=4, step_ns=580, start_ns=680, beside=2, parts=EQUAL, across=True
+    ),
     "across_208x128_pair": Tile(
         208, 128, stages=4, step_ns=464, start_ns=680, beside=2, parts=EQUAL, across=True
     ),
@@ -278,6 +282,8 @@ def best(
 ) -> tuple[str, Plan]:
     """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units."""
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
-    names = [_LONG_TILE] if m * n * steps > _LONG else TILES
+    names = [name for name in TILES if name != _LONG_TILE_OF_32_BITS]
+    if m * n * steps > _LONG:
+        names = [_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE]
     plans = [(name, plan) for name in names for plan in TILES[name].plans(*sizes)]
     return min(plans, key=lambda item: item[1].time_ns)

@@ -19,7 +19,13 @@ from roofscope.tests.kernels.cases import implementations, name_of
 
 pytest.importorskip("triton", reason="Triton is not installed here")
 from roofscope.kernels.matmul_fp8_blocks import scaled_blocks
-from roofscope.kernels.shared import gluon_attention, wgmma_attention, wgmma_attention_backward, wgmma_matmul
+from roofscope.kernels.shared import (
+    gluon_attention,
+    loose_tf32,
+    wgmma_attention,
+    wgmma_attention_backward,
+    wgmma_matmul,
+)
 
 COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt", "flashinfer", "xqa")
 OURS = [*implementations(Provider.TRITON, Provider.CUDA)]
@@ -48,8 +54,8 @@ def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*ligers, *quacks, *(() if HAS_CUTE else CUTE), *FLASHINFER, "cuda.compute"):
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
-    of_kernels = (gluon_attention, scaled_blocks, wgmma_attention, wgmma_attention_backward, wgmma_matmul)
-    for module in (roofscope, *of_kernels):
+    of_attention = (gluon_attention, wgmma_attention, wgmma_attention_backward)
+    for module in (roofscope, *of_attention, loose_tf32, scaled_blocks, wgmma_matmul):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 

@@ -66,6 +66,16 @@ def test_takes_the_tile_of_least_time(size: int, expected: str, shares: bool) ->
     assert (plan.alone < TILES[name].count(size, size)) == shares
 
 
+def test_long_products_of_32_bits_lie_across() -> None:
+    """With the last tiles shared; no shorter product takes this tile, nor any of 16 bits."""
+    name, plan = best(8192, 8192, 256, MULTIPROCESSORS, c_bytes=4)
+    assert name == "across_256x128_pair"
+    assert TILES[name].count(8192, 8192) - plan.alone == 34
+    assert best(8192, 8192, 256, MULTIPROCESSORS)[0] != name
+    for size in (512, 1000, 2048, 3072):
+        assert best(size, size, -(-size // 32), MULTIPROCESSORS, c_bytes=4)[0] != name
+
+
 @pytest.mark.parametrize(
     ("heads", "seq", "dim", "expected"),
     [(64, 512, 128, 1), (64, 1024, 64, 33), (64, 2048, 128, 31), (64, 4096, 64, 22), (1, 1, 64, 1)],

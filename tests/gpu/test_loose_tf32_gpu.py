@@ -1,0 +1,69 @@
+"""Products of float32 from rows that begin anywhere on a GPU: every tile, shared by any number of blocks."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from roofscope.kernels.shared.loose_tf32 import CLUSTERS, launch, tiles
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
+
+KERNELS = [("matmul_tf32", "cuda_loose", False), ("matmul", "cuda_tf32x3_loose", True)]
+# Less than a tile, a step and a word, and somewhat more; each of the four ways in which rows begin.
+SIZES = [
+    (1, 1, 1),
+    (5, 7, 3),
+    (31, 66, 30),
+    (64, 128, 256),
+    (130, 131, 129),
+    (257, 19, 4099),
+    (16, 1025, 333),
+]
+
+
+def program_of(name: str, stem: str) -> Any:
+    from roofscope.profiling.worker.build.providers import cuda
+
+    capability = torch.cuda.get_device_capability()
+    if capability != (9, 0):
+        pytest.skip("as tiles of wgmma, these are for Hopper")
+    source, device = LIBRARY / name / f"{stem}.cu", torch.device("cuda", 0)
+    return cuda.CudaProgram(source, Dtype.FLOAT32, cuda.architecture_of(capability), device)
+
+
+def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
+    """The same, beginning so many elements behind 16 bytes, amid numbers that are none."""
+    room = torch.full((matrix.numel() + 8,), math.nan, device=matrix.device)
+    copy = room[places : places + matrix.numel()].view(matrix.shape)
+    return copy.copy_(matrix)
+
+
+@pytest.mark.parametrize(("name", "stem", "whole"), KERNELS)
+def test_every_tile_is_right_wherever_rows_begin(name: str, stem: str, whole: bool) -> None:
+    kernel = CATALOG.kernel(name)
+    assert kernel is not None
+    program = program_of(name, stem)
+    for number, (m, n, k) in enumerate(SIZES):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
+        expected = reference(kernel, inputs)
+        for places in (0, 1 + number % 3):
+            a, b = (moved(matrix, places) for matrix in inputs)
+            for tile in tiles(whole):
+                for cluster in CLUSTERS:
+                    error = relative_error((launch(program, tile, cluster, a, b, whole=whole),), expected)
+                    assert error <= kernel.spec.tolerance.float32, f"{tile.name}/{cluster}: {m} x {n} x {k}"
+
+
+def test_infinities_are_those_of_float32() -> None:
+    """The rest that TF32 leaves of an infinity is no number, and must not reach the result."""
+    program = program_of("matmul", "cuda_tf32x3_loose")
+    run = load_module(LIBRARY / "matmul" / "cuda_tf32x3_loose.py").run
+    a, b = torch.randn(70, 515, device="cuda"), torch.randn(515, 130, device="cuda")
+    a[3, 7], a[5, 9], a[8, 100], b[7, 4], b[9, 5] = math.inf, -math.inf, math.nan, 1.0, 0.0
+    expected, result = (a.double() @ b.double()).float(), run(program, a, b)
+    assert torch.equal(result.isnan(), expected.isnan())
+    assert torch.equal(result.isinf(), expected.isinf())

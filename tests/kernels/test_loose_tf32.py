@@ -1,0 +1,56 @@
+"""Products of float32 from rows that begin anywhere: which tile is chosen, and how it is launched."""
+
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip(
+    "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+)
+
+from roofscope.kernels.shared.limits import shared_limit
+from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles
+
+MULTIPROCESSORS = 132
+
+
+class Recorder:
+    """Stands for a CudaProgram; keeps what is launched."""
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[str, int, list[int], int]] = []
+
+    def launch(self, name: str, grid: int, _: int, *arguments: torch.Tensor | int, **given: int) -> None:
+        assert given["overlaps"]
+        sizes = [value for value in arguments if isinstance(value, int)]
+        self.launches.append((name, grid, sizes, given["cluster"]))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_tiles_fit_a_multiprocessor(whole: bool) -> None:
+    """And sums of all warps and blocks fit where their factors were."""
+    limit = shared_limit(torch.device("cpu"))
+    for tile in tiles(whole):
+        assert tile.shared_bytes(not whole) * (1 if whole else tile.at_once) <= limit
+        assert tile.warps_k * tile.rows * (tile.columns + 8) * 4 <= tile.shared_bytes(not whole)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_blocks_of_a_cluster_share_k_in_whole_steps(whole: bool) -> None:
+    tile = tiles(whole)[0]
+    for cluster in CLUSTERS:
+        recorder: Any = Recorder()
+        a, b = torch.empty(17, 1000), torch.empty((1000, 65) if whole else (65, 1000))
+        assert launch(recorder, tile, cluster, a, b, whole=whole).shape == (17, 65)
+        ((name, grid, sizes, shared),) = recorder.launches
+        assert (name, grid, shared) == (tile.name, 4 * cluster, cluster)
+        assert sizes[:3] == [17, 65, 1000]
+        assert sizes[3] % tile.step == 0
+        assert sizes[3] * cluster >= 1000
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_few_tiles_are_shared_and_many_are_not(whole: bool) -> None:
+    assert best(34, 35, 9893, MULTIPROCESSORS, whole)[1] == max(CLUSTERS)
+    assert best(4000, 4100, 37, MULTIPROCESSORS, whole)[1] == 1
