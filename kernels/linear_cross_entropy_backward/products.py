@@ -99,7 +99,7 @@ def plan_of(m: int, n: int, k: int, multiprocessors: int) -> Plan:
         exchange_ns = 8000 + _PART_NS * -(-units // rest)  # one block adds a tile's parts one by one
         return -(-rest * steps // units) * TILE.step_ns + exchange_ns
 
-    # Where all tiles are shared, fewer clusters make fewer parts: so many a tile take as long to make as to add.
+    # Where all tiles are shared, so many parts of a tile take as long to make as to add.
     parts = max(round(math.sqrt(steps * TILE.step_ns / _PART_NS)), 1)
     units = most if shared.alone else min(most, min(rest * parts, most), key=shared_ns)
     if shared_ns(units) >= steps * TILE.step_ns:
