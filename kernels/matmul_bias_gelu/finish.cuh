@@ -29,5 +29,39 @@ struct Finish {
     }
 };
 
+// The bias of a thread's columns, which shared/wgmma_stores.cuh has it fetch before the products. GELU is that of half of x, so
+// that half of the bias is added by the multiplication that halves the sum.
+template <int COUNT>
+struct BiasOfColumns {
+    unsigned of[COUNT];  // a Pair each: the compiler would give it two registers
+};
+
+template <int COUNT>
+__device__ __forceinline__ BiasOfColumns<COUNT> for_columns(const Finish& finish, int first) {
+    BiasOfColumns<COUNT> bias;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i)
+        bias.of[i] = __ldg(reinterpret_cast<const unsigned*>(finish.bias) + min(first / 2 + i * 4, finish.last));
+    return bias;
+}
+
+// As gelu_of of twice as much.
+__device__ __forceinline__ float gelu_of_twice(float half) {
+    constexpr float LINEAR = 2 * 0.7978845608028654f;
+    constexpr float CUBIC = 8 * 0.035677408136300125f;
+    float tanh;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(tanh) : "f"(half * (LINEAR + CUBIC * (half * half))));
+    return half + half * tanh;
+}
+
+template <int COUNT>
+__device__ __forceinline__ float2 finish_pair(const BiasOfColumns<COUNT>& bias, float2 sums, int, int index) {
+    const Pair pair = reinterpret_cast<const Pair&>(bias.of[index]);
+    return make_float2(
+        gelu_of_twice(0.5f * sums.x + 0.5f * to_float(pair.low)),
+        gelu_of_twice(0.5f * sums.y + 0.5f * to_float(pair.high))
+    );
+}
+
 // Of the parameters that follow k.
 #define FINISH (Finish{bias, static_cast<int>(n - 1) / 2}), const Pair* __restrict__ bias

@@ -1,19 +1,24 @@
-"""Launches few_rows.cuh and short_rows.cuh: products in 16 bits from rows that begin anywhere."""
+"""Launches few_rows.cuh, and chooses: products in 16 bits from rows that begin anywhere."""
 
+import functools
 from collections.abc import Callable
 
 import torch
 
 from roofscope import Argument, CudaProgram
+from roofscope.kernels.shared.loose_tiles import (
+    best_short,
+    long_ns,
+    multiply_long_sums,
+    multiply_short_sums,
+)
 
 FEW = 32  # rows of A
-SHORT = 32  # of k
 _WARPS = 8  # of a block
 _COLUMNS = 64  # of a warp
 _STEP = 32  # of k, of a warp
 _FEW_STEP = _WARPS * _STEP  # of a block of few rows
 _UNIT = 8  # elements in 16 bytes
-_SHORT_ROWS = 16  # that a warp takes at once
 _CLUSTERS = (1, 2, 4, 8)
 
 Product = Callable[..., torch.Tensor]
@@ -67,60 +72,32 @@ def multiply_few_rows(
     return c
 
 
-def multiply_short_rows(
-    program: CudaProgram,
-    a: torch.Tensor,
-    b: torch.Tensor,
-    dtype: torch.dtype,
-    *extra: Argument,
-    rounds: float = 1,
-) -> torch.Tensor:
-    """C from A and B with rows that begin anywhere, and no more than SHORT of k."""
-    (m, k), n = a.shape, b.shape[1]
-    c = torch.empty((m, n), dtype=dtype, device=a.device)
-    columns, tiles = -(-n // _COLUMNS), -(-m // _SHORT_ROWS)
-    at_once = program.multiprocessor_count * 2
-    blocks = max(1, min(-(-tiles // _WARPS), round(rounds * at_once / columns)))
-    piece = max(_SHORT_ROWS * _STEP * 2 + 64, _SHORT_ROWS * (_COLUMNS * 2 + 16))
-    program.launch(
-        "short_rows_32",
-        (blocks, columns),
-        _WARPS * 32,
-        a,
-        b,
-        c,
-        m,
-        n,
-        k,
-        *extra,
-        shared_bytes=_STEP * (_COLUMNS * 2 + 16) + _WARPS * 2 * piece,
-        overlaps=True,
-    )
-    return c
-
-
 # About the times of a product, beyond what all have in common.
-_PADDING_NS = 2060  # by one kernel, and for each element
-_PADDING_ELEMENT_NS = 0.00093
+_COMMON_NS = 1650
+_PADDING_NS = 2250  # by one kernel, and for each element
+_PADDING_ELEMENT_NS = 0.00097
 _FEW_NS = 4400
 _FEW_ELEMENT_NS = 0.02  # of A
 _FEW_BYTES_PER_NS = 3400
-_SHORT_NS = 3000
-_SHORT_BYTES_PER_NS = 1000
-_MOST_COLUMNS = 2**16 * _COLUMNS - _COLUMNS  # of blocks beside each other
 
 
-def faster_than_tiles(a: torch.Tensor, b: torch.Tensor, tiles_ns: float) -> Product | None:
+def faster_than_tiles(
+    a: torch.Tensor, b: torch.Tensor, tiles_ns: float, multiprocessors: int
+) -> Product | None:
     """What takes the rows as they lie, where that is faster than tiles of wgmma, behind a copy if need be."""
     (m, k), n = a.shape, b.shape[1]
-    lacking = [matrix.numel() for matrix in (a, b) if not is_whole(matrix)]
+    lacking = sum(matrix.numel() for matrix in (a, b) if not is_whole(matrix))
     if lacking:
-        tiles_ns += _PADDING_NS + sum(lacking) * _PADDING_ELEMENT_NS
+        tiles_ns += _PADDING_NS + lacking * _PADDING_ELEMENT_NS
     times: list[tuple[float, Product]] = []
     if m <= FEW:
         few_ns = _FEW_NS + m * k * _FEW_ELEMENT_NS + 2 * n * k / _FEW_BYTES_PER_NS
         times.append((few_ns, multiply_few_rows))
-    if lacking and k <= SHORT and n <= _MOST_COLUMNS:
-        times.append((_SHORT_NS + 2 * m * n / _SHORT_BYTES_PER_NS, multiply_short_rows))
+    if lacking:
+        if short := best_short(m, n, k, multiprocessors):
+            time_ns, name = short
+            times.append((time_ns - _COMMON_NS, functools.partial(multiply_short_sums, name=name)))
+        if time_ns := long_ns(m, n, k, multiprocessors):
+            times.append((time_ns - _COMMON_NS, multiply_long_sums))
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
     return product if time_ns < tiles_ns else None

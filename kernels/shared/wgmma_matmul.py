@@ -26,7 +26,7 @@ def multiply(
     aligned = (_begins_on_lines(a), _begins_on_lines(b))
     name, plan = best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
     if dtype.itemsize == a.element_size() == 2:
-        loose = loose_rows.faster_than_tiles(a, b, plan.time_ns)
+        loose = loose_rows.faster_than_tiles(a, b, plan.time_ns, program.multiprocessor_count)
         if loose and m * n:
             return loose(program, a, b, dtype, *extra)
     return launch(program, name, a, b, dtype, *extra, plan=plan)

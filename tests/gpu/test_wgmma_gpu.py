@@ -26,12 +26,14 @@ pytest.importorskip(
 
 from roofscope.kernels.shared import (
     loose_rows,
+    loose_tiles,
     mma_attention,
     wgmma_attention,
     wgmma_attention_backward,
     wgmma_matmul,
 )
 from roofscope.kernels.shared.heads import MORE_DIMS
+from roofscope.kernels.shared.loose_tiles import SHORT_TILES
 from roofscope.kernels.shared.wgmma_plans import TILES
 from roofscope.profiling.worker.build.providers import cuda
 
@@ -115,9 +117,10 @@ def test_the_chosen_tile_is_right_at_any_size(name: str, dtype: Dtype) -> None:
 
 
 LOOSE = [
-    # Rows, and a parameter of the launch: blocks that share k, or rounds of blocks.
+    # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
-    *((loose_rows.multiply_short_rows, m, {"rounds": rounds}) for m in (1, 70, 2000) for rounds in (0.01, 4)),
+    *((loose_tiles.multiply_short_sums, m, {"name": name}) for m in (1, 70, 2000) for name in SHORT_TILES),
+    *((loose_tiles.multiply_long_sums, m, {}) for m in (1, 70, 150)),
 ]
 
 
@@ -133,7 +136,7 @@ def test_rows_are_right_that_begin_anywhere(
     called = functools.partial(product, **given)
     monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: called)
     for n, k in ((1, 1), (7, 31), (64, 32), (257, 29), (1003, 30), (56, 16), (120, 17)):
-        longer = k * 37 if product is loose_rows.multiply_few_rows else k
+        longer = k if product is loose_tiles.multiply_short_sums else k * 37
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": longer}, dtype, device="cuda")
         among = tuple(among_nan(matrix, offset) for matrix in inputs[:2])
         error = relative_error((module.run(program, *among, *inputs[2:]),), reference(kernel, inputs))

@@ -1,5 +1,6 @@
 """Products in 16 bits from rows that begin anywhere: which there are, and how they are launched."""
 
+import functools
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from roofscope.kernels.shared.loose_rows import (
     faster_than_tiles,
     few_rows_cluster,
     multiply_few_rows,
-    multiply_short_rows,
 )
+from roofscope.kernels.shared.loose_tiles import multiply_long_sums, multiply_short_sums
+from roofscope.kernels.shared.wgmma_plans import best
 
 MULTIPROCESSORS = 132
 
@@ -57,20 +59,19 @@ def test_as_many_blocks_share_k_as_fill_the_gpu(n: int, k: int, expected: int) -
     assert few_rows_cluster(n, k, MULTIPROCESSORS) == expected
 
 
-@pytest.mark.parametrize("k", [1, 32])
-def test_short_rows_take_blocks_that_fit_hopper(k: int) -> None:
-    recorder: Any = Recorder()
-    multiply_short_rows(recorder, *matrices(5000, 131, k), torch.bfloat16)
-    ((name, (blocks, columns), _, given),) = recorder.launches
-    assert (name, columns) == ("short_rows_32", 3)
-    assert 0 < blocks * columns <= 2 * MULTIPROCESSORS
-    assert given["shared_bytes"] <= 227 * 1024 // 2
-
-
 def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
-    """Few of them, or short ones that are not of whole 16 bytes; never against tiles that take no time."""
-    assert faster_than_tiles(*matrices(4, 25001, 4280), 1e6) is multiply_few_rows
-    assert faster_than_tiles(*matrices(3000, 401, 21), 1e6) is multiply_short_rows
-    assert faster_than_tiles(*matrices(3000, 4000, 24), 1e6) is None
-    assert faster_than_tiles(*matrices(3000, 4001, 33), 1e6) is None
-    assert faster_than_tiles(*matrices(4, 25000, 4280), 0) is None
+    """Few, short ones, or long ones of little C; not where they are whole, nor against no time."""
+    assert chosen(4, 25001, 4280) is multiply_few_rows
+    assert chosen(3000, 401, 21) is multiply_short_sums
+    assert chosen(3000, 4001, 33) is multiply_short_sums
+    assert chosen(78, 44, 2982) is multiply_long_sums
+    assert chosen(3000, 4000, 24) is None
+    assert chosen(4001, 4001, 4001) is None
+    assert chosen(4, 25000, 4280, tiles_ns=0) is None
+
+
+def chosen(m: int, n: int, k: int, tiles_ns: float | None = None) -> Any:
+    steps = -(-k // 64)
+    time_ns = best(m, n, steps, MULTIPROCESSORS)[1].time_ns if tiles_ns is None else tiles_ns
+    product = faster_than_tiles(*matrices(m, n, k), time_ns, MULTIPROCESSORS)
+    return product.func if isinstance(product, functools.partial) else product

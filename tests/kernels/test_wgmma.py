@@ -270,9 +270,9 @@ def test_copies_and_products_run_by_themselves(
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
     sharing = [tile for tile in TILES.values() if tile.parts == EQUAL]
-    few_rows = set(re.findall(r"\bfew_rows_\d+\b", code))
+    in_clusters = set(re.findall(r"\b(?:few_rows|long_sums)_[\dx]+\b", code))
     # Of a part that is left in memory, or read by another block of the cluster.
-    assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= len(sharing) + len(few_rows)
+    assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= len(sharing) + len(in_clusters)
 
 
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])

@@ -1,0 +1,168 @@
+"""Launches short_sums.cuh and long_sums.cuh: tiles of products in 16 bits from rows that begin anywhere."""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import torch
+
+from roofscope import Argument, CudaProgram
+
+_UNIT = 8  # elements in 16 bytes
+_LOADS = 4  # of a thread, under way at once, as in short_sums.cuh
+_MOST_SHARED = 112 * 1024  # of a block, so that a multiprocessor has two
+_MOST_SHORT = 200  # of k
+_MOST_ACROSS = 2**16 - 1  # blocks beside each other
+# Of all short tiles, in ns.
+_SLICE_NS = 17  # 16 of k
+_WRITTEN_BYTES_PER_NS = 2032
+_LEAST_NS = 1500  # that nothing hides
+# Of long sums: as long_sums.cuh says.
+LONG_CLUSTER = 16
+_LONG_STEP = 64  # of k
+_LONG_THREADS = 256
+_LONG_STAGES = 4
+_LONG_NS, _LONG_STEP_NS = 3200, 1060  # to start, and of each step of a block
+_MOST_LONG_STEPS = 6  # of a block: beyond that the copy and tiles are faster
+
+
+@dataclass(frozen=True)
+class LooseTile:
+    """What both have in common: rows and columns of C."""
+
+    rows: int
+    columns: int
+
+    def count(self, m: int, n: int) -> int:
+        return -(-m // self.rows) * self.across(n)
+
+    def across(self, n: int) -> int:
+        """Tiles beside each other. They overlap by a word of 16 bytes where rows of C begin amid one."""
+        overlap = _UNIT if n % _UNIT else 0
+        return 1 if n <= self.columns else -(-(n - overlap) // (self.columns - overlap))
+
+
+@dataclass(frozen=True)
+class ShortTile(LooseTile):
+    """A kernel of short_sums.cuh, and about its times, fitted to 165 sizes with k up to 200 on an H200.
+
+    The first tile takes ``start_ns``, and ``loads_ns`` for each time once more that threads have all their
+    loads under way; each tile of a multiprocessor ``tile_ns``, ``slice_ns`` for each 16 of k, and ``odd_ns``
+    where n is odd. Where blocks take ``turns``, each keeps its columns of B for all its tiles.
+    """
+
+    threads: int
+    start_ns: int
+    tile_ns: int
+    slice_ns: int
+    odd_ns: int
+    loads_ns: int = 790
+    turns: bool = False
+
+    def shared_bytes(self, k: int) -> int:
+        slices, row_bytes = -(-k // 16), self.columns * 2 + 16
+        return slices * 16 * row_bytes + self.rows * max(slices * 32 + 16, row_bytes)
+
+    def fits(self, m: int, n: int, k: int, multiprocessors: int) -> bool:
+        most = k <= _MOST_SHORT and self.shared_bytes(k) <= _MOST_SHARED and self.across(n) <= _MOST_ACROSS
+        return most and not (self.turns and self.blocks(m, n, k, multiprocessors) == -(-m // self.rows))
+
+    def blocks(self, m: int, n: int, k: int, multiprocessors: int) -> int:
+        """That share the rows."""
+        tiles = -(-m // self.rows)
+        together = min(3, 225_000 // (self.shared_bytes(k) + 1024))  # of a multiprocessor
+        return min(tiles, max(together * multiprocessors // self.across(n), 1)) if self.turns else tiles
+
+    def time_ns(self, m: int, n: int, k: int, multiprocessors: int) -> float:
+        slices, rounds = -(-k // 16), self.count(m, n) / multiprocessors
+        loads = -(-2 * slices * (self.rows + self.columns) // (self.threads * _LOADS))
+        first_ns = self.start_ns + slices * _SLICE_NS + (loads - 1) * self.loads_ns - _LEAST_NS
+        all_ns = self.tile_ns + slices * self.slice_ns + n % 2 * self.odd_ns
+        all_ns *= math.ceil(rounds) if rounds < 8 else rounds + 0.5
+        return _LEAST_NS + math.hypot(first_ns, all_ns, 2 * m * n / _WRITTEN_BYTES_PER_NS)
+
+
+SHORT_TILES = {
+    "32x64": ShortTile(32, 64, threads=128, start_ns=2793, tile_ns=275, slice_ns=154, odd_ns=79),
+    "64x32": ShortTile(64, 32, threads=128, start_ns=2771, tile_ns=282, slice_ns=161, odd_ns=75),
+    "64x64": ShortTile(64, 64, threads=128, start_ns=3133, tile_ns=201, slice_ns=242, odd_ns=102),
+    "64x128": ShortTile(64, 128, threads=256, start_ns=3045, tile_ns=677, slice_ns=341, odd_ns=153),
+    "128x128": ShortTile(128, 128, threads=256, start_ns=3940, tile_ns=762, slice_ns=533, odd_ns=191),
+    "64x256": ShortTile(64, 256, threads=256, start_ns=3448, tile_ns=1017, slice_ns=584, odd_ns=211),
+    "64x256_turns": ShortTile(
+        64, 256, 256, start_ns=3258, tile_ns=2035, slice_ns=168, odd_ns=147, loads_ns=2484, turns=True
+    ),
+}
+LONG_TILE = LooseTile(32, 64)
+
+
+@functools.lru_cache(maxsize=4096)
+def best_short(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, str] | None:
+    """About the time of the fastest, and its name; None beyond what was measured."""
+    times = [
+        (tile.time_ns(m, n, k, multiprocessors), name)
+        for name, tile in SHORT_TILES.items()
+        if tile.fits(m, n, k, multiprocessors)
+    ]
+    return min(times, default=None)
+
+
+def long_ns(m: int, n: int, k: int, multiprocessors: int) -> float | None:
+    """About the time of long sums; None beyond what was measured, or where some blocks would have to wait."""
+    steps = -(-k // (_LONG_STEP * LONG_CLUSTER))
+    if not 2 <= steps <= _MOST_LONG_STEPS or LONG_TILE.count(m, n) * LONG_CLUSTER > multiprocessors:
+        return None
+    return _LONG_NS + steps * _LONG_STEP_NS
+
+
+def multiply_short_sums(
+    program: CudaProgram,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    dtype: torch.dtype,
+    *extra: Argument,
+    name: str,
+) -> torch.Tensor:
+    """C from A and B with rows that begin anywhere, and all of k at once."""
+    (m, k), n, tile = a.shape, b.shape[1], SHORT_TILES[name]
+    c = torch.empty((m, n), dtype=dtype, device=a.device)
+    program.launch(
+        f"short_sums_{tile.rows}x{tile.columns}",
+        (tile.blocks(m, n, k, program.multiprocessor_count), tile.across(n)),
+        tile.threads,
+        a,
+        b,
+        c,
+        m,
+        n,
+        k,
+        *extra,
+        shared_bytes=tile.shared_bytes(k),
+        overlaps=True,
+    )
+    return c
+
+
+def multiply_long_sums(
+    program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, *extra: Argument
+) -> torch.Tensor:
+    """C from A and B with rows that begin anywhere; the blocks of a cluster share k."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), dtype=dtype, device=a.device)
+    row_bytes = LONG_TILE.rows * (_LONG_STEP * 2 + 16), _LONG_STEP * (LONG_TILE.columns * 2 + 16)
+    program.launch(
+        "long_sums_32x64",
+        LONG_TILE.count(m, n) * LONG_CLUSTER,
+        _LONG_THREADS,
+        a,
+        b,
+        c,
+        m,
+        n,
+        k,
+        *extra,
+        shared_bytes=(_LONG_STAGES + 1) * sum(row_bytes),
+        overlaps=True,
+        cluster=LONG_CLUSTER,
+    )
+    return c
