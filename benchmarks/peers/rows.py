@@ -152,6 +152,33 @@ WINDOWS = tuple(
     Row("F1", "attention_sliding_window", BF16, sizes, BEST)
     for sizes in ({}, {"dim": 64}, {"kv_heads": 4, "group": 2, "dim": 256})
 )
+# Rows beside the usual: longer, fewer than multiprocessors, of an odd number of columns; and more sizes of
+# products and of attention's gradients, whose tokens stay as many.
+LONG_ROWS = tuple(
+    Row(name, kernel, BF16, {"rows": rows, "cols": cols}, BEST)
+    for name, kernel in (("C1", "softmax"), ("C2", "layer_norm"), ("C3", "rms_norm"))
+    for rows, cols in ((8192, 65536), (4096, 262_144), (8, 131_072))
+)
+FEW_ROWS = tuple(
+    Row("C4", kernel, BF16, {"rows": 8, "cols": 131_072}, BEST)
+    for kernel in ("layer_norm_backward", "rms_norm_backward")
+)
+ODD_COLUMNS = (
+    Row("A2", "transpose", F32, {"rows": 8191, "cols": 8193}, BEST),
+    Row("B4", "cumsum", F32, {"cols": 4095}, BEST),
+    Row("D1", "quantize_int8", BF16, {"cols": 4095}, BEST, False),
+)
+SMALLER_PRODUCTS = tuple(
+    Row(name, kernel, BF16, {"m": size, "n": size, "k": size}, BEST)
+    for size in (1024, 4096)
+    for name, kernel in (("E1", "matmul"), ("E2", "matmul_relu"), ("E2", "matmul_bias_gelu"))
+)
+OTHER_LENGTHS = tuple(
+    Row("F2", kernel, BF16, {"batch": batch, "heads": 16, "seq": seq, "dim": dim}, BEST)
+    for kernel in ("attention_backward_causal", "attention_backward")
+    for dim in (128, 64)
+    for batch, seq in ((16, 2048), (8, 4096), (2, 16384))
+)
 # Eager and torch.compile gather the pages first, which nobody who decodes does. A cache of 537 MB each.
 DECODING = tuple(
     Row("F3", "paged_decode", BF16, sizes, of(0.95, Mix.READ))
@@ -169,4 +196,9 @@ ROWS = (
     *OTHER_DIMS,
     *WINDOWS,
     *DECODING,
+    *LONG_ROWS,
+    *FEW_ROWS,
+    *ODD_COLUMNS,
+    *SMALLER_PRODUCTS,
+    *OTHER_LENGTHS,
 )

@@ -14,7 +14,14 @@ SHARED = LIBRARY / "shared"  # what several kernels use
 JUDGE = "reference.py"
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
 _HELPERS = (".py", ".cuh")
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+roofscope\.kernels\.(\w+)\.(\w+)", re.MULTILINE)
+# ``from roofscope.kernels.softmax.eager import run``; ``from roofscope.kernels.shared import padding, rows``.
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+roofscope\.kernels\.(\w+)\.(\w+)", re.MULTILINE)
+_NAMES = re.compile(
+    r"^[ \t]*from[ \t]+roofscope\.kernels\.(\w+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
+)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"(\w+/[\w.]+)"', re.MULTILINE)
+_MENTION = re.compile(r"roofscope\.kernels|roofscope\s+import[^\n]*\bkernels\b|import_module|__import__")
+_ANY_INCLUDE = re.compile(r"#[ \t]*include[ \t]+(?!<)")
 
 
 class Hasher:
@@ -27,24 +34,26 @@ class Hasher:
             self.shared = KernelFiles(SHARED, {}, {})
         self._library = _digest_of_helpers(self.shared)
         self._read: Callable[[Path], bytes | None] = cache(_read_or_none)
+        self._names: Callable[[bytes], tuple[list[str], bool]] = cache(_named_in)
 
-    def helpers(self, files: KernelFiles) -> bytes:
-        """Of the files that all implementations here may use: an edit of one is an edit of each."""
-        return self._library + _digest_of_helpers(files)
+    def helpers(self, files: KernelFiles) -> tuple[bytes, ...]:
+        """The files that all implementations of a folder may use: an edit of one is an edit of each."""
+        return tuple(content for name, content in sorted(files.contents.items()) if _is_helper(Path(name)))
 
-    def source(self, provider: Provider, stem: str, contents: Sequence[bytes], helpers: bytes) -> str:
-        """Of what an implementation is built from."""
+    def source(
+        self, provider: Provider, stem: str, contents: Sequence[bytes], helpers: Sequence[bytes]
+    ) -> str:
+        """Of what an implementation is built from: its files, and those of the library that these name."""
+        own = contents if provider.facts.family is Family.PYTORCH else (*contents, *helpers)
         digest = hashlib.sha256(stem.encode())
-        for content in (*contents, *self._imported(contents)):
+        for content in (*own, *self._named(own)):
             digest.update(content)
-        if provider.facts.family is not Family.PYTORCH:
-            digest.update(helpers)
         return digest.hexdigest()
 
     def judge(self, files: KernelFiles) -> str:
         """Of ``reference.py`` and of what it imports."""
         own = files.contents[JUDGE]
-        return hashlib.sha256(b"".join((own, *self._imported([own])))).hexdigest()
+        return hashlib.sha256(b"".join((own, *self._named([own])))).hexdigest()
 
     def catalog(self, folders: Iterable[KernelFiles]) -> str:
         """Of specs, references and all other code that affects a measurement or its verdict."""
@@ -57,18 +66,36 @@ class Hasher:
                 digest.update(f"{files.folder.name}/{name}:{fault}".encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
-    def _imported(self, contents: Iterable[bytes]) -> Iterable[bytes]:
-        """Contents of the library's files that these import, directly or through others, each once."""
-        waiting, seen = list(contents), set[Path]()
+    def _named(self, contents: Iterable[bytes]) -> Iterable[bytes]:
+        """Contents of the library's files that these import or include, directly or not, each once.
+
+        All that kernels share counts where a text may name files in a way that is not read here.
+        """
+        waiting, seen, is_told = list(contents), set[Path](), True
         while waiting:
-            for folder, stem in _IMPORT.findall(waiting.pop(0).decode("utf-8", "replace")):
-                path = LIBRARY / folder / f"{stem}.py"
+            named, is_whole = self._names(waiting.pop(0))
+            is_told &= is_whole
+            for path in (LIBRARY / name for name in named):
                 if path in seen:
                     continue
                 seen.add(path)
                 if (content := self._read(path)) is not None:
                     waiting.append(content)
                     yield content
+        if not is_told:
+            yield self._library
+
+
+def _named_in(content: bytes) -> tuple[list[str], bool]:
+    """The library's files that a text imports or includes, and whether these are all that it may mean."""
+    text = content.decode("utf-8", "replace")
+    modules = _IMPORT.findall(text)
+    for folder, names in _NAMES.findall(text):
+        modules += [(folder, name) for name in re.findall(r"\w+", re.sub(r"\bas\s+\w+", "", names))]
+    includes: list[str] = _INCLUDE.findall(text)
+    lines = len(_IMPORT.findall(text)) + len(_NAMES.findall(text))
+    is_whole = len(_MENTION.findall(text)) == lines and len(_ANY_INCLUDE.findall(text)) == len(includes)
+    return [*(f"{folder}/{stem}.py" for folder, stem in modules), *includes], is_whole
 
 
 def _read_or_none(path: Path) -> bytes | None:
@@ -78,10 +105,13 @@ def _read_or_none(path: Path) -> bytes | None:
         return None
 
 
+def _is_helper(path: Path) -> bool:
+    return path.suffix in _HELPERS and path.stem not in _ROLES and not VARIANT.fullmatch(path.stem)
+
+
 def _digest_of_helpers(files: KernelFiles) -> bytes:
     digest = hashlib.sha256()
     for name, content in files.contents.items():
-        path = Path(name)
-        if path.suffix in _HELPERS and path.stem not in _ROLES and not VARIANT.fullmatch(path.stem):
+        if _is_helper(Path(name)):
             digest.update(content)
     return digest.digest()

@@ -146,6 +146,54 @@ def test_a_file_imported_from_another_kernel_is_part_of_who_imports_it(
     assert {stem for stem in before if before[stem] == after[stem]} == {"triton_tiles"}
 
 
+@pytest.mark.parametrize(
+    ("launcher", "source", "follows"),
+    [
+        ("def run(program, x): ...", '#include "other/rows.cuh"\n', {"rows.cuh", "deeper.cuh"}),
+        ("from roofscope.kernels.other import plans\n", "// none\n", {"plans.py"}),
+        ("from roofscope.kernels.other import (\n    plans as p,\n)\n", "// none\n", {"plans.py"}),
+        ("def run(program, x): ...", "// none\n", set[str]()),
+        # Named in ways that are not read: all that kernels share may be meant.
+        ("import roofscope.kernels\n", "// none\n", {"shared.cuh"}),
+        ("import importlib\nimportlib.import_module('x')\n", "// none\n", {"shared.cuh"}),
+        ("def run(program, x): ...", "#include NAME\n", {"shared.cuh"}),
+    ],
+)
+def test_an_edit_of_a_file_of_the_library_is_one_of_who_names_it(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    launcher: str,
+    source: str,
+    follows: set[str],
+) -> None:
+    library = tmp_path / "library"
+    files = {"rows.cuh": '#include "other/deeper.cuh"\n', "deeper.cuh": "// one\n", "plans.py": "TILE = 64\n"}
+    places = {name: library / "other" / name for name in files} | {
+        "shared.cuh": library / "shared" / "shared.cuh"
+    }
+    for name, path in places.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files.get(name, "// shared\n"))
+    monkeypatch.setattr(source_hash, "LIBRARY", library)
+    monkeypatch.setattr(source_hash, "SHARED", library / "shared")
+    (folder / "cuda_packed.py").write_text(launcher)
+    (folder / "cuda_packed.cu").write_text(source)
+
+    def hashed() -> str:
+        found = only_kernel(folder.parent).implementation("cuda_packed")
+        assert found is not None
+        return found.source_hash
+
+    seen: set[str] = set()
+    for name, path in places.items():
+        before = hashed()
+        path.write_text(path.read_text() + "// edited\n" if path.suffix == ".cuh" else "TILE = 32\n")
+        if hashed() != before:
+            seen.add(name)
+    assert seen == follows
+
+
 def test_a_spec_made_from_another_is_made_from_that_ones_file_as_it_is_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
