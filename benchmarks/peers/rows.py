@@ -10,6 +10,7 @@ Where the data type does not matter, kernels of language models run in bfloat16,
 from msgspec import Struct
 
 from roofscope.benchmarks.peers.goals import AtLeast, Goal, OfCeiling
+from roofscope.profiling.planning.sizes import cube
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.roofline.roofline import Mix
 
@@ -169,7 +170,7 @@ ODD_COLUMNS = (
     Row("D1", "quantize_int8", BF16, {"cols": 4095}, BEST, False),
 )
 SMALLER_PRODUCTS = tuple(
-    Row(name, kernel, BF16, {"m": size, "n": size, "k": size}, BEST)
+    Row(name, kernel, BF16, cube(size), BEST)
     for size in (1024, 4096)
     for name, kernel in (("E1", "matmul"), ("E2", "matmul_relu"), ("E2", "matmul_bias_gelu"))
 )

@@ -19,9 +19,9 @@ def attend(
     q, k, v = q.double(), k.double(), v.double()
     o, lse = torch.empty_like(q), q.new_empty(q.shape[:3])
     for head, queries in blocks(q):
-        seen = slice(queries.stop) if causal else slice(None)
         scores = scaled_products(q, k, head, queries, causal=causal)
-        o[head][queries], lse[head][queries] = mean_under(scores, v[head][seen])
+        values = v[head][keys_of(queries, causal=causal)]
+        o[head][queries], lse[head][queries] = mean_under(scores, values)
     return o, lse
 
 
@@ -45,15 +45,17 @@ def blocks(q: torch.Tensor) -> Iterator[tuple[tuple[int, int], slice]]:
                 yield (row, column), slice(start, min(start + QUERIES, seq))
 
 
+def keys_of(queries: slice, *, causal: bool) -> slice:
+    """The keys that a block of queries is multiplied with. Causal: those up to its last query."""
+    return slice(queries.stop) if causal else slice(None)
+
+
 def scaled_products(
     q: torch.Tensor, k: torch.Tensor, head: tuple[int, int], queries: slice, *, causal: bool
 ) -> torch.Tensor:
-    """A block's products with the keys over sqrt(dim).
-
-    Causal: with those up to its last query, -inf for those that a query must not see.
-    """
-    seen = slice(queries.stop) if causal else slice(None)
-    scores = (q[head][queries] / q.shape[3] ** 0.5) @ k[head][seen].T
+    """A block's products with ``keys_of`` it over sqrt(dim), -inf for those that a query must not see."""
+    keys = k[head][keys_of(queries, causal=causal)]
+    scores = (q[head][queries] / q.shape[3] ** 0.5) @ keys.T
     if causal:
         scores.masked_fill_(torch.ones_like(scores, dtype=torch.bool).triu(queries.start + 1), -torch.inf)
     return scores

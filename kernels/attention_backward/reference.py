@@ -5,7 +5,7 @@ They follow from ``o`` and ``lse`` as given, rounded as these are: that is what 
 
 import torch
 
-from roofscope.kernels.attention.reference import attend, blocks, scaled_products
+from roofscope.kernels.attention.reference import attend, blocks, keys_of, scaled_products
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -24,7 +24,7 @@ def gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
     q, k, v, o, lse, do = (x.double() for x in inputs)
     dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
     for head, queries in blocks(q):
-        seen = slice(queries.stop) if causal else slice(None)
+        seen = keys_of(queries, causal=causal)
         keys, values, upstream = k[head][seen], v[head][seen], do[head][queries]
         p = scaled_products(q, k, head, queries, causal=causal).sub_(lse[head][queries, None]).exp_()
         dv[head][seen] += p.T @ upstream

@@ -81,8 +81,8 @@ SPEC = KernelSpec(
     large_magnitude=8.0,  # as attention's
     pipe=Pipe.TENSOR,
     dtypes=(Dtype.FLOAT16, Dtype.BFLOAT16),
-    # One long document, then batches of servers and of training, up to 64 sequences of 64 to 8192 tokens.
     on_request=("cuda_naive",),  # a call takes as long as all others of a run
+    # One long document, then batches of servers and of training, up to 64 sequences of 64 to 8192 tokens.
     sweep=(
         sizes(1, 128, 16, 1, 128),
         sizes(16, 4, 16, 1, 128),

@@ -56,8 +56,8 @@ SPEC = KernelSpec(
     large_magnitude=64.0,
     pipe=Pipe.TENSOR,
     dtypes=(Dtype.BFLOAT16,),
-    # From a few tokens an expert, bound by its matrix, to many.
     on_request=("cuda_naive",),  # a call takes as long as all others of a run
+    # From a few tokens an expert, bound by its matrix, to many.
     sweep=(
         *(sizes(tokens, 64, 3072, 2048) for tokens in (64, 512, 2048, 8192, 32768)),
         sizes(32768, 8, 4096, 4096),

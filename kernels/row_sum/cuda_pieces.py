@@ -53,8 +53,8 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         packs = UNROLL - 1 if few else UNROLL
         warps = -(-row_bytes // (PACK_BYTES * packs * WARP))
         most = MANY_THREADS if rows < program.multiprocessor_count else MOST_THREADS
-        # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
         threads = min(warps * WARP, most)
+        # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
         program.launch("row_sum_block", rows, threads, x, y, cols, overlaps=True)
         return y
 

@@ -236,3 +236,17 @@ __device__ __forceinline__ void multiply_loose(
             a, b, c, m, n, k, static_cast<int>(slice)                                                              \
         );                                                                                                         \
     }
+
+// Sums of three products leave no registers for a second block of these.
+#define LOOSE_KERNELS \
+    LOOSE_KERNEL(16, 64, 1, 2, 4, 3, 1) \
+    LOOSE_KERNEL(16, 128, 1, 4, 1, 4, 2) \
+    LOOSE_KERNEL(32, 32, 1, 1, 4, 3, 2) \
+    LOOSE_KERNEL(32, 64, 1, 2, 4, 3, 1) \
+    LOOSE_KERNEL(32, 128, 1, 4, 1, 4, 2) \
+    LOOSE_KERNEL(64, 32, 2, 1, 4, 3, 1) \
+    LOOSE_KERNEL(64, 64, 2, 2, 2, 3, (LOOSE_WHOLE ? 1 : 2)) \
+    LOOSE_KERNEL(64, 128, 2, 4, 1, 4, (LOOSE_WHOLE ? 1 : 2)) \
+    LOOSE_KERNEL(128, 16, 4, 1, 2, 3, 1) \
+    LOOSE_KERNEL(128, 32, 4, 1, 2, 3, 1) \
+    LOOSE_KERNEL(128, 64, 4, 2, 1, 4, (LOOSE_WHOLE ? 1 : 2))

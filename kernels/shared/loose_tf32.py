@@ -51,7 +51,7 @@ class Tile:
         return -(-m // self.rows) * -(-n // self.columns)
 
 
-# As in cuda_loose.cu of matmul_tf32 and cuda_tf32x3_loose.cu of matmul.
+# As in loose_tf32.cuh; the last is of cuda_loose.cu of matmul_tf32 alone.
 TILES = (
     Tile(16, 64, 8, 4, stages=3, at_once=1),
     Tile(16, 128, 4, 1, stages=4, at_once=2),

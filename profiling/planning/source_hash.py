@@ -32,7 +32,7 @@ class Hasher:
             self.shared = read_folder(SHARED)
         except FileFault:  # of an installation that has lost it: what needs it says so when it is built
             self.shared = KernelFiles(SHARED, {}, {})
-        self._library = _digest_of_helpers(self.shared)
+        self._library = b"".join(self.helpers(self.shared))
         self._read: Callable[[Path], bytes | None] = cache(_read_or_none)
         self._names: Callable[[bytes], tuple[list[str], bool]] = cache(_named_in)
 
@@ -89,11 +89,11 @@ class Hasher:
 def _named_in(content: bytes) -> tuple[list[str], bool]:
     """The library's files that a text imports or includes, and whether these are all that it may mean."""
     text = content.decode("utf-8", "replace")
-    modules = _IMPORT.findall(text)
-    for folder, names in _NAMES.findall(text):
+    modules, lists = _IMPORT.findall(text), _NAMES.findall(text)
+    lines = len(modules) + len(lists)
+    for folder, names in lists:
         modules += [(folder, name) for name in re.findall(r"\w+", re.sub(r"\bas\s+\w+", "", names))]
     includes: list[str] = _INCLUDE.findall(text)
-    lines = len(_IMPORT.findall(text)) + len(_NAMES.findall(text))
     is_whole = len(_MENTION.findall(text)) == lines and len(_ANY_INCLUDE.findall(text)) == len(includes)
     return [*(f"{folder}/{stem}.py" for folder, stem in modules), *includes], is_whole
 
@@ -107,11 +107,3 @@ def _read_or_none(path: Path) -> bytes | None:
 
 def _is_helper(path: Path) -> bool:
     return path.suffix in _HELPERS and path.stem not in _ROLES and not VARIANT.fullmatch(path.stem)
-
-
-def _digest_of_helpers(files: KernelFiles) -> bytes:
-    digest = hashlib.sha256()
-    for name, content in files.contents.items():
-        if _is_helper(Path(name)):
-            digest.update(content)
-    return digest.digest()
