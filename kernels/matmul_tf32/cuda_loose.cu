@@ -14,5 +14,7 @@ constexpr bool LOOSE_B_ALONG_K = true, LOOSE_WHOLE = false;
 
 LOOSE_KERNELS
 LOOSE_KERNEL(128, 128, 2, 4, 1, 4, 1)
+LOOSE_KERNEL_CALLED(loose_64x128_many, 64, 128, 2, 2, 1, 3, 2)
+LOOSE_KERNEL_CALLED(loose_128x64_many, 128, 64, 2, 2, 1, 3, 2)
 
 #endif

@@ -37,21 +37,25 @@ struct WarpSums {
     float total[WHOLE ? ROWS : 1][COLUMNS][4] = {};  // the tensor cores cut off, float32 rounds
     float small[WHOLE ? ROWS : 1][COLUMNS][4] = {};
 
-    // Over SLICE_K of k. With LAST those from `left` on are not there.
+    // Over SLICE_K of k, from a lane's own first on. With LAST those from `until` on are not there.
     template <bool LAST, class A, class B>
-    __device__ __forceinline__ void add(const float* from_a, const float* from_b, int left) {
+    __device__ __forceinline__ void add(
+        const float* from, const int (&of_a)[ROWS * 2], const int (&of_b)[COLUMNS], int until
+    ) {
+        const int left = until - static_cast<int>(threadIdx.x) % 4;
         unsigned a[ROWS][4], b[COLUMNS][2];
 #pragma unroll
         for (int at = 0; at < SLICE_K; at += 8) {
-            const auto read = [&](const float* from, int at_k) {
-                return LAST && at_k >= left ? 0u : __float_as_uint(*from);
+            if (LAST && at >= until) break;
+            const auto read = [&](const float* place, int at_k) {
+                return LAST && at_k >= left ? 0u : __float_as_uint(*place);
             };
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     const int at_k = at + j / 2 * 4;
-                    a[i][j] = read(from_a + (i * 16 + j % 2 * 8) * A::NEXT_ROW + at_k * A::NEXT_K, at_k);
+                    a[i][j] = read(from + of_a[i * 2 + j % 2] + at_k * A::NEXT_K, at_k);
                 }
             }
 #pragma unroll
@@ -59,7 +63,7 @@ struct WarpSums {
 #pragma unroll
                 for (int j = 0; j < 2; ++j) {
                     const int at_k = at + j * 4;
-                    b[i][j] = read(from_b + i * 8 * B::NEXT_ROW + at_k * B::NEXT_K, at_k);
+                    b[i][j] = read(from + of_b[i] + at_k * B::NEXT_K, at_k);
                 }
             }
             multiply(a, b);
@@ -111,7 +115,7 @@ struct WarpSums {
 
 // Of all blocks of a cluster the sum of what lies at `here`, in the order of their ranks.
 __device__ __forceinline__ float sum_over_cluster(const float* here, int blocks) {
-    constexpr int MOST = 8;
+    constexpr int MOST = 16;
     float parts[MOST];
 #pragma unroll
     for (int i = 0; i < MOST; ++i) {
@@ -136,7 +140,7 @@ __device__ __forceinline__ void multiply_loose(
     constexpr int ROWS = BLOCK_M / WARPS_M, COLUMNS = BLOCK_N / WARPS_N;  // of a warp
     using A = RowsAlongK<BLOCK_M, STEP, THREADS>;
     using B = typename Either<B_ALONG_K, RowsAlongK<BLOCK_N, STEP, THREADS>, RowsAlongN<BLOCK_N, STEP, THREADS>>::Type;
-    constexpr int STAGE = A::FLOATS + B::FLOATS, PITCH = BLOCK_N + 8, TILE = BLOCK_M * PITCH;
+    constexpr int STAGE = A::FLOATS + B::FLOATS, PITCH = B::SUMS + 8, TILE = BLOCK_M * PITCH;
     static_assert(WARPS_K * TILE <= STAGES * STAGE);
     extern __shared__ __align__(16) float stages[];
 
@@ -155,8 +159,13 @@ __device__ __forceinline__ void multiply_loose(
     const int steps = (count + STEP - 1) / STEP;
     const A rows_a(a, m, k, row0, first);
     const B rows_b(b, n, k, column0, first);
-    const int of_a = rows_a.place(warp_m * ROWS, row0, k, lane) + warp_k * SLICE_K * A::NEXT_K;
-    const int of_b = A::FLOATS + rows_b.place(warp_n * COLUMNS, column0, k, lane) + warp_k * SLICE_K * B::NEXT_K;
+    int of_a[ROWS / 8], of_b[COLUMNS / 8];
+    rows_a.find(of_a, warp_m * ROWS, row0, k, lane);
+    rows_b.find(of_b, warp_n * COLUMNS, column0, k, lane);
+#pragma unroll
+    for (int i = 0; i < ROWS / 8; ++i) of_a[i] += warp_k * SLICE_K * A::NEXT_K;
+#pragma unroll
+    for (int i = 0; i < COLUMNS / 8; ++i) of_b[i] += A::FLOATS + warp_k * SLICE_K * B::NEXT_K;
     wait_for_previous();
     let_next_start();
 
@@ -169,7 +178,7 @@ __device__ __forceinline__ void multiply_loose(
         commit_copies();
     };
     WarpSums<ROWS / 16, COLUMNS / 8, WHOLE> sums;
-#pragma unroll
+#pragma unroll 1  // code that runs once comes from memory
     for (int step = 0; step < STAGES - 1; ++step) fill(step);
     for (int step = 0; step < steps; ++step) {
         wait_for_copies<STAGES - 2>();
@@ -177,23 +186,23 @@ __device__ __forceinline__ void multiply_loose(
         fill(step + STAGES - 1);
         const float* const from = stages + step % STAGES * STAGE;
         if ((step + 1) * STEP <= count) {
-            sums.template add<false, A, B>(from + of_a, from + of_b, 0);
+            sums.template add<false, A, B>(from, of_a, of_b, 0);
         } else {
-            const int left = count - step * STEP - warp_k * SLICE_K - lane % 4;
-            sums.template add<true, A, B>(from + of_a, from + of_b, left);
+            sums.template add<true, A, B>(from, of_a, of_b, count - step * STEP - warp_k * SLICE_K);
         }
     }
     wait_for_copies<0>();
     __syncthreads();
 
-    float* const own = stages + warp_k * TILE + (warp_m * ROWS + lane / 4) * PITCH + warp_n * COLUMNS + lane % 4 * 2;
+    float* const own = stages + warp_k * TILE + (warp_m * ROWS + lane / 4) * PITCH;
 #pragma unroll
     for (int i = 0; i < ROWS / 16; ++i) {
 #pragma unroll
         for (int j = 0; j < COLUMNS / 8; ++j) {
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
-                *reinterpret_cast<float2*>(own + (i * 16 + half * 8) * PITCH + j * 8) =
+                const int column = B::sum_of_slot(warp_n * COLUMNS + j * 8 + lane % 4 * 2);
+                *reinterpret_cast<float2*>(own + (i * 16 + half * 8) * PITCH + column) =
                     make_float2(sums.of(i, j, half * 2), sums.of(i, j, half * 2 + 1));
             }
         }
@@ -205,37 +214,57 @@ __device__ __forceinline__ void multiply_loose(
         for (int i = 1; i < WARPS_K; ++i) sum += stages[i * TILE + place];
         return sum;
     };
-    const auto place_of = [&](int element) { return element / BLOCK_N * PITCH + element % BLOCK_N; };
-    const auto store = [&](int element, float sum) {
-        const long long row = row0 + element / BLOCK_N, column = column0 + element % BLOCK_N;
-        if (row < m && column < n) c[row * n + column] = sum;
-    };
-    if (blocks == 1) {
+    constexpr int LANES = BLOCK_N < WARP ? BLOCK_N : WARP, PIECES = BLOCK_N / LANES;  // of a row
+    // Rows of the tile, each by a warp, or several where they are short.
+    const auto for_rows = [&](int begin, int end, const auto& take) {
+        const int column = lane % LANES, place = B::sum_of(column);
 #pragma unroll 4
-        for (int i = thread; i < BLOCK_M * BLOCK_N; i += THREADS) store(i, sum_over_warps(place_of(i)));
+        for (int row = begin + thread / LANES; row < end; row += THREADS / LANES)
+            take(row, column, A::slot_of(row) * PITCH + place);
+    };
+    const int rows = static_cast<int>(min(m - row0, static_cast<long long>(BLOCK_M)));
+    const int columns = static_cast<int>(min(n - column0, static_cast<long long>(BLOCK_N)));
+    float* const first_c = c + row0 * n + column0;
+    if (blocks == 1) {
+        for_rows(0, rows, [&](int row, int column, int place) {
+            float* const to = first_c + row * n + column;
+#pragma unroll
+            for (int i = 0; i < PIECES; ++i) {
+                if (column + i * LANES < columns) to[i * LANES] = sum_over_warps(place + i * B::NEXT_SUMS);
+            }
+        });
         return;
     }
     if constexpr (WARPS_K > 1) {
-        for (int i = thread; i < BLOCK_M * BLOCK_N; i += THREADS) stages[place_of(i)] = sum_over_warps(place_of(i));
+        for_rows(0, BLOCK_M, [&](int, int, int place) {
+#pragma unroll
+            for (int i = 0; i < PIECES; ++i)
+                stages[place + i * B::NEXT_SUMS] = sum_over_warps(place + i * B::NEXT_SUMS);
+        });
     }
     meet_cluster();
-    const int each = (BLOCK_M * BLOCK_N + blocks - 1) / blocks, begin = static_cast<int>(rank) * each;
-    const int end = min(begin + each, BLOCK_M * BLOCK_N);
-    for (int i = begin + thread; i < end; i += THREADS) {
-        store(i, sum_over_cluster(stages + place_of(i), blocks));
-    }
+    const int each = (rows + blocks - 1) / blocks, begin = static_cast<int>(rank) * each;
+    for_rows(begin, min(begin + each, rows), [&](int row, int column, int place) {
+        float* const to = first_c + row * n + column;
+#pragma unroll 1
+        for (int i = 0; i < PIECES; ++i) {
+            const float sum = sum_over_cluster(stages + place + i * B::NEXT_SUMS, blocks);
+            if (column + i * LANES < columns) to[i * LANES] = sum;
+        }
+    });
     meet_cluster();  // nobody leaves before all have read
 }
 
-#define LOOSE_KERNEL(BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, WARPS_K, STAGES, BLOCKS)                                  \
+#define LOOSE_KERNEL_CALLED(NAME, BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, WARPS_K, STAGES, BLOCKS)                    \
     extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * WARPS_K * WARP, BLOCKS)                       \
-        loose_##BLOCK_M##x##BLOCK_N(const float* __restrict__ a, const float* __restrict__ b,                      \
-                                    float* __restrict__ c, long long m, long long n, long long k,                  \
-                                    long long slice) {                                                             \
+        NAME(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, long long m,         \
+             long long n, long long k, long long slice) {                                                          \
         multiply_loose<BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, WARPS_K, STAGES, LOOSE_B_ALONG_K, LOOSE_WHOLE>(         \
             a, b, c, m, n, k, static_cast<int>(slice)                                                              \
         );                                                                                                         \
     }
+#define LOOSE_KERNEL(BLOCK_M, BLOCK_N, ...) \
+    LOOSE_KERNEL_CALLED(loose_##BLOCK_M##x##BLOCK_N, BLOCK_M, BLOCK_N, __VA_ARGS__)
 
 // Sums of three products leave no registers for a second block of these.
 #define LOOSE_KERNELS \
@@ -249,4 +278,7 @@ __device__ __forceinline__ void multiply_loose(
     LOOSE_KERNEL(64, 128, 2, 4, 1, 4, (LOOSE_WHOLE ? 1 : 2)) \
     LOOSE_KERNEL(128, 16, 4, 1, 2, 3, 1) \
     LOOSE_KERNEL(128, 32, 4, 1, 2, 3, 1) \
-    LOOSE_KERNEL(128, 64, 4, 2, 1, 4, (LOOSE_WHOLE ? 1 : 2))
+    LOOSE_KERNEL(128, 64, 4, 2, 1, 4, (LOOSE_WHOLE ? 1 : 2)) \
+    LOOSE_KERNEL_CALLED(loose_64x64_many, 64, 64, 2, 2, 1, 3, (LOOSE_WHOLE ? 2 : 4)) \
+    LOOSE_KERNEL_CALLED(loose_32x64_many, 32, 64, 1, 4, 1, 3, (LOOSE_WHOLE ? 4 : 6)) \
+    LOOSE_KERNEL_CALLED(loose_32x32_many, 32, 32, 1, 2, 2, 3, (LOOSE_WHOLE ? 4 : 5))

@@ -11,23 +11,30 @@ from roofscope.kernels.shared.limits import require_32_bit_product
 _WARP = 32
 _SLICE_K = 32  # of k, of a warp in a step, as in loose_tf32.cuh
 _FLOAT = 4  # bytes
-CLUSTERS = (1, 2, 3, 4, 6, 8)
+_SHARED_BYTES, _OF_BLOCK = 227 * 1024, 1024  # of a multiprocessor, and what a block takes besides
+CLUSTERS = (1, 2, 3, 4, 6, 8, 16)
+_TOGETHER = 16  # multiprocessors that a cluster may have blocks on
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A kernel's tile of C, its warps, those along k, stages of its ring, blocks of a multiprocessor."""
+    """A kernel's tile of C, its warps, those along k, stages of its ring.
+
+    ``blocks`` of a multiprocessor have registers, in TF32 and where the whole of float32 is multiplied.
+    """
 
     rows: int
     columns: int
     warps: int
     warps_k: int
     stages: int
-    at_once: int
+    blocks: tuple[int, int]
+    many: bool = False  # small blocks, of which more are at work at once
+    pace: tuple[float, float] = (1, 1)  # times as long as the model's time, for both
 
     @property
     def name(self) -> str:
-        return f"loose_{self.rows}x{self.columns}"
+        return f"loose_{self.rows}x{self.columns}{'_many' if self.many else ''}"
 
     @property
     def threads(self) -> int:
@@ -43,28 +50,41 @@ class Tile:
         of_b = self.columns * (self.step + 4) if b_along_k else self.step * (self.columns + 8)
         return (self.rows * (self.step + 4) + of_b) * _FLOAT
 
-    def shared_bytes(self, b_along_k: bool) -> int:
-        return self.stages * self.stage_bytes(b_along_k)
+    def shared_bytes(self, b_along_k: bool, steps: int) -> int:
+        """Of the stages that so many steps need, where the sums of all warps along k meet afterwards."""
+        group = self.columns // 4
+        between = 8 if b_along_k and group >= 8 and group % 32 != 8 else 0
+        sums = self.warps_k * self.rows * (self.columns + 4 * between + 8) * _FLOAT
+        return max(min(self.stages, steps) * self.stage_bytes(b_along_k), sums)
+
+    def at_once(self, whole: bool, steps: int) -> int:
+        """Blocks of a multiprocessor."""
+        return min(self.blocks[whole], _SHARED_BYTES // (self.shared_bytes(not whole, steps) + _OF_BLOCK))
 
     def count(self, m: int, n: int) -> int:
         """Tiles that cover C."""
         return -(-m // self.rows) * -(-n // self.columns)
 
 
-# As in loose_tf32.cuh; the last is of cuda_loose.cu of matmul_tf32 alone.
+# As in loose_tf32.cuh; the last ones are of cuda_loose.cu of matmul_tf32 alone.
 TILES = (
-    Tile(16, 64, 8, 4, stages=3, at_once=1),
-    Tile(16, 128, 4, 1, stages=4, at_once=2),
-    Tile(32, 32, 4, 4, stages=3, at_once=2),
-    Tile(32, 64, 8, 4, stages=3, at_once=1),
-    Tile(32, 128, 4, 1, stages=4, at_once=2),
-    Tile(64, 32, 8, 4, stages=3, at_once=1),
-    Tile(64, 64, 8, 2, stages=3, at_once=2),
-    Tile(64, 128, 8, 1, stages=4, at_once=2),
-    Tile(128, 16, 8, 2, stages=3, at_once=1),
-    Tile(128, 32, 8, 2, stages=3, at_once=1),
-    Tile(128, 64, 8, 1, stages=4, at_once=2),
-    Tile(128, 128, 8, 1, stages=4, at_once=1),
+    Tile(16, 64, 8, 4, stages=3, blocks=(2, 1), pace=(1.05, 1.03)),
+    Tile(16, 128, 4, 1, stages=4, blocks=(2, 3), pace=(1.21, 0.99)),
+    Tile(32, 32, 4, 4, stages=3, blocks=(3, 2), pace=(0.90, 0.90)),
+    Tile(32, 64, 8, 4, stages=3, blocks=(1, 1), pace=(0.96, 1.03)),
+    Tile(32, 128, 4, 1, stages=4, blocks=(3, 2), pace=(1.11, 0.88)),
+    Tile(64, 32, 8, 4, stages=3, blocks=(1, 1), pace=(0.98, 0.99)),
+    Tile(64, 64, 8, 2, stages=3, blocks=(2, 1), pace=(0.97, 1.01)),
+    Tile(64, 128, 8, 1, stages=4, blocks=(2, 1), pace=(1.07, 0.94)),
+    Tile(128, 16, 8, 2, stages=3, blocks=(2, 1), pace=(1.04, 0.96)),
+    Tile(128, 32, 8, 2, stages=3, blocks=(1, 1), pace=(1.04, 1.03)),
+    Tile(128, 64, 8, 1, stages=4, blocks=(2, 1), pace=(1.15, 0.96)),
+    Tile(64, 64, 4, 1, stages=3, blocks=(4, 2), pace=(0.99, 0.89), many=True),
+    Tile(32, 64, 4, 1, stages=3, blocks=(6, 4), pace=(1.15, 1.06), many=True),
+    Tile(32, 32, 4, 2, stages=3, blocks=(5, 4), pace=(0.97, 0.92), many=True),
+    Tile(128, 128, 8, 1, stages=4, blocks=(1, 0), pace=(1.08, 1.00)),
+    Tile(64, 128, 4, 1, stages=3, blocks=(2, 0), pace=(0.97, 1.00), many=True),
+    Tile(128, 64, 4, 1, stages=3, blocks=(2, 0), pace=(1.05, 1.00), many=True),
 )
 
 
@@ -102,7 +122,7 @@ def launch(
         n,
         k,
         slice_k,
-        shared_bytes=tile.shared_bytes(not whole),
+        shared_bytes=tile.shared_bytes(not whole, slice_k // tile.step),
         overlaps=True,
         cluster=cluster,
     )
@@ -111,13 +131,15 @@ def launch(
 
 @dataclass(frozen=True)
 class _Model:
-    """What a product takes, in nanoseconds: fitted to 926 times of 150 products on an H200."""
+    """What a product takes, in nanoseconds: fitted to 1714 times of 103 products on an H200."""
 
     step: float  # of a step, for itself
     product: float  # of a step, for each mma.sync of a warp
     word: float  # of a step, for each word that a thread copies
     all_products: float  # of a multiprocessor, for each mma.sync
     byte: float  # into a multiprocessor
+    amid: float  # bytes that a row of a step takes besides, as it begins amid a line
+    tail: float  # of a round that fills the GPU: what one takes at least that is filled in part
     start: float
     end: float  # for each element of a tile that a warp stores
     meeting: float  # of a cluster
@@ -125,27 +147,32 @@ class _Model:
 
 # In TF32, and in float32.
 _MODELS = {
-    False: _Model(344, 2.63, 68.2, 3.21, 0.0262, 1790, 2.02, 1450),
-    True: _Model(134, 0.847, 95.7, 2.14, 0.029, 1670, 1.98, 670),
+    False: _Model(169, 1.17, 35.0, 2.47, 0.0218, 1.03, 0.726, 2230, 0.486, 2050),
+    True: _Model(168, 1.48, 59.8, 1.73, 0.0193, 10.1, 1.12, 2180, 1.08, 1670),
 }
 
 
 def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: int, whole: bool) -> float:
     """About the time of a product."""
     model = _MODELS[whole]
-    at_once = 1 if whole and tile.rows * tile.columns >= 64 * 64 else tile.at_once
     steps, blocks = -(-k // (cluster * tile.step)), tile.count(m, n) * cluster
-    beside = min(-(-blocks // multiprocessors), at_once)
-    rounds = -(-blocks // (multiprocessors * beside))
+    beside = min(-(-blocks // multiprocessors), tile.at_once(whole, steps))
+    if cluster > 1:  # as many as find room beside each other
+        beside = max(beside, -(-cluster // _TOGETHER))
+        multiprocessors = multiprocessors // _TOGETHER * (_TOGETHER * beside // cluster) * cluster // beside
+    rounds, rest = divmod(blocks, multiprocessors * beside)
+    if rest:
+        rounds += max(rest / (multiprocessors * beside), model.tail) if rounds else 1
     elements = tile.rows * tile.columns
     products = elements / 128 * tile.step / 8 * (3 if whole else 1)  # of 16 x 8 elements and 8 of k
     words = (tile.rows + tile.columns) * tile.step / 4 / tile.threads
     alone = model.step + model.product * products / tile.warps + model.word * words
     multiplied = beside * products * model.all_products
-    filled = beside * tile.stage_bytes(not whole) * model.byte
+    filled = beside * (tile.stage_bytes(not whole) + (tile.rows + tile.columns) * model.amid) * model.byte
     step = (alone**4 + multiplied**4 + filled**4) ** 0.25
     meeting = model.meeting if cluster > 1 else 0
-    return rounds * (steps * step + model.start + elements / tile.warps * model.end + meeting)
+    own = steps * step + model.start + elements / tile.warps * model.end + meeting
+    return rounds * own * tile.pace[whole]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -157,4 +184,4 @@ def best(m: int, n: int, k: int, multiprocessors: int, whole: bool) -> tuple[Til
 
 def tiles(whole: bool) -> tuple[Tile, ...]:
     """Those that have registers for their sums."""
-    return TILES[:-1] if whole else TILES
+    return tuple(tile for tile in TILES if tile.blocks[whole])

@@ -32,8 +32,12 @@ def test_tiles_fit_a_multiprocessor(whole: bool) -> None:
     """And sums of all warps and blocks fit where their factors were."""
     limit = shared_limit(torch.device("cpu"))
     for tile in tiles(whole):
-        assert tile.shared_bytes(not whole) * (1 if whole else tile.at_once) <= limit
-        assert tile.warps_k * tile.rows * (tile.columns + 8) * 4 <= tile.shared_bytes(not whole)
+        assert tile.shared_bytes(not whole, tile.stages) <= limit
+        for steps in range(1, tile.stages + 2):
+            shared = tile.shared_bytes(not whole, steps)
+            assert tile.warps_k * tile.rows * (tile.columns + 8) * 4 <= shared
+            assert min(steps, tile.stages) * tile.stage_bytes(not whole) <= shared
+            assert tile.at_once(whole, steps) >= 1
 
 
 @pytest.mark.parametrize("whole", [False, True])
