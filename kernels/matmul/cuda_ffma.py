@@ -91,7 +91,9 @@ def launch_few_rows(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slic
         parts = torch.empty(tiles * slices * rows * _FEW_COLUMNS, dtype=torch.float32, device=a.device)
         flags = torch.empty(tiles * slices, dtype=torch.int64, device=a.device)
     sizes = (m, n, k, slice_k, slices)
-    program.launch(name, tiles * slices, _FEW_THREADS, a, b, c, parts, flags, new_ticket(), *sizes)
+    program.launch(
+        name, tiles * slices, _FEW_THREADS, a, b, c, parts, flags, new_ticket(), *sizes, overlaps=True
+    )
     return c
 
 

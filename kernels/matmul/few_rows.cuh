@@ -8,6 +8,7 @@
 #pragma once
 
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 namespace few_rows {
 
@@ -159,6 +160,7 @@ __device__ __forceinline__ void multiply(
         }
     };
     int at = first + warp * AT_ONCE;
+    start_early();
     read(at);
     for (int piece = first; piece < last; piece += PIECE) {
         const int end = min(piece + PIECE, last), whole = (end - piece + STEP - 1) / STEP * STEP;

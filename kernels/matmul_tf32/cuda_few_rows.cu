@@ -11,14 +11,13 @@
 #ifdef SCALAR_IS_FLOAT32
 
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
-constexpr int R = 4;        // rows of B of a warp
-constexpr int AT_ONCE = 4;  // elements of each that a lane reads at once
-constexpr int STEP = AT_ONCE * WARP;
+constexpr int R = 4;  // rows of B of a warp
 
 using Flag = unsigned long long;
 
@@ -34,11 +33,13 @@ __device__ __forceinline__ void meet(const float (&sum)[ROWS][R], float (&kept)[
     }
 }
 
-template <int ROWS>
+// AT_ONCE elements of each row of B a lane reads at once.
+template <int ROWS, int AT_ONCE>
 __device__ __forceinline__ void multiply(
     const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, float* parts, Flag* flags,
     Flag ticket, int m, long long n, int k, int slice, int slices
 ) {
+    constexpr int STEP = AT_ONCE * WARP;
     constexpr int PIECE = ROWS > 4 ? 8192 / ROWS : 2048;  // of k
     constexpr int KEPT = (ROWS * R + WARP - 1) / WARP;
     static_assert(PIECE % STEP == 0);
@@ -63,6 +64,8 @@ __device__ __forceinline__ void multiply(
             }
         }
     };
+    wait_for_previous();
+    let_next_start();
     read(first);
     for (int piece = first; piece < last; piece += PIECE) {
         const int end = min(piece + PIECE, last), whole = (end - piece + STEP - 1) / STEP * STEP;
@@ -132,16 +135,16 @@ __device__ __forceinline__ void multiply(
 
 }  // namespace
 
-#define FEW_ROWS(NAME, ROWS)                                                                                      \
+#define FEW_ROWS(NAME, ROWS, AT_ONCE)                                                                             \
     extern "C" __global__ void __launch_bounds__(THREADS, 2)                                                      \
         NAME(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, float* parts,       \
              Flag* flags, Flag ticket, long long m, long long n, long long k, long long slice, long long slices) { \
-        multiply<ROWS>(a, b, c, parts, flags, ticket, static_cast<int>(m), n, static_cast<int>(k),                \
+        multiply<ROWS, AT_ONCE>(a, b, c, parts, flags, ticket, static_cast<int>(m), n, static_cast<int>(k),                \
                        static_cast<int>(slice), static_cast<int>(slices));                                        \
     }
-FEW_ROWS(few_rows_1, 1)
-FEW_ROWS(few_rows_2, 2)
-FEW_ROWS(few_rows_4, 4)
-FEW_ROWS(few_rows_8, 8)
+FEW_ROWS(few_rows_1, 1, 8)
+FEW_ROWS(few_rows_2, 2, 8)
+FEW_ROWS(few_rows_4, 4, 8)
+FEW_ROWS(few_rows_8, 8, 4)
 
 #endif

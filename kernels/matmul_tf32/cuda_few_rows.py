@@ -34,7 +34,7 @@ def slices_of(n: int, k: int, multiprocessors: int) -> int:
 
     def time(slices: int) -> float:
         # Of whole rounds of blocks, in k, each with some for its start and for each part that it adds.
-        return -(-tiles * slices // slots) * (-(-k // (slices * _STEP)) * _STEP + 200 + 16 * slices)
+        return -(-tiles * slices // slots) * (-(-k // (slices * _STEP)) * _STEP + 600 + 16 * slices)
 
     return min(range(1, max(min(k // (2 * _STEP), slots), 1) + 1), key=time)
 
@@ -54,5 +54,17 @@ def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slices: int) 
         parts = torch.empty(warps * max(rows * 4, _WARP), device=a.device)
         flags = torch.empty(warps, dtype=torch.int64, device=a.device)
     sizes = (m, n, k, slice_k, slices)
-    program.launch(f"few_rows_{rows}", tiles * slices, _THREADS, a, b, c, parts, flags, new_ticket(), *sizes)
+    program.launch(
+        f"few_rows_{rows}",
+        tiles * slices,
+        _THREADS,
+        a,
+        b,
+        c,
+        parts,
+        flags,
+        new_ticket(),
+        *sizes,
+        overlaps=True,
+    )
     return c
