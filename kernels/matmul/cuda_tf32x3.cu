@@ -10,7 +10,7 @@
 //   thousands of products costs more than float32 itself. Sums of the small products, 2^-11 of these, may be cut off, and
 //   stay there to the end; they keep the tensor cores busy while the big ones are added. An infinity has no small part: NaN
 //   among the sums of small products counts as 0. The three take 3 / 2 BLOCK_N registers of a thread, so that BLOCK_N ends
-//   at 128.
+//   at 128. The last tiles may be shared along k, by parts that meet in memory: tile_shares.cuh.
 // Idea: float32 that does not fit the tensor cores is cuda_ffma's, on units of a seventh of TF32's rate. As two numbers
 //   that do fit, it takes three products there: CUTLASS's 3xTF32 (example 27); Ootomo and Yokota, arXiv:2203.03341, on
 //   the sums.
@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) split(
     const float* a, float* a_big, float* a_small, const float* b, float* b_big, float* b_small, long long m,
     long long n, long long k, long long width, long long blocks_of_a
 ) {
-    let_next_start();
+    start_early();
     if (blockIdx.x < blocks_of_a) split_rows(blockIdx.x, a, a_big, a_small, m, k, width);
     else split_columns(blockIdx.x - blocks_of_a, b, b_big, b_small, n, k, width);
 }
@@ -153,7 +153,8 @@ struct Parts {
 
 template <int BLOCK_N, int STAGES, int CLUSTER>
 __device__ __forceinline__ void multiply_parts(
-    const Parts& a, const Parts& b, const CUtensorMap& c, long long m, long long n, long long k
+    const Parts& a, const Parts& b, const CUtensorMap& c, long long m, long long n, long long k, const TileParts& parts,
+    long long alone, float* loose_c
 ) {
     constexpr int CONSUMERS = 2;
     constexpr int BLOCK_M = CONSUMERS * 64;
@@ -200,12 +201,12 @@ __device__ __forceinline__ void multiply_parts(
         if (threadIdx.x % WARPGROUP == 0) {
             const int steps = count_steps();
             const unsigned tiles = count_rows() * count_columns();
-            Turns<CLUSTER, 1> turns(tiles, steps, tiles);
+            Turns<CLUSTER, EQUAL> turns(tiles, steps, static_cast<unsigned>(alone));
             while (turns.next()) {
                 int row, column;
                 row_and_column(turns.tile, row, column);
                 column += rank * (BLOCK_N / CLUSTER);
-                for (int step = 0; step < steps; ++step, next_stage()) {
+                for (int step = turns.first; step < turns.last; ++step, next_stage()) {
                     wait_for(empty + stage, phase ^ 1);
                     arrive_and_expect(full + stage, STAGE);
                     unsigned char* const to_a = stages + stage * STAGE;
@@ -226,7 +227,7 @@ __device__ __forceinline__ void multiply_parts(
         unsigned stored = 0;
         const int steps = count_steps();
         const unsigned tiles = count_rows() * count_columns();
-        Turns<CLUSTER, 1> turns(tiles, steps, tiles);
+        Turns<CLUSTER, EQUAL> turns(tiles, steps, static_cast<unsigned>(alone));
         while (turns.next()) {
             float total[BLOCK_N / 2] = {};
             const auto release = [&](int stage) {
@@ -246,7 +247,7 @@ __device__ __forceinline__ void multiply_parts(
             // The small products keep the tensor cores busy while the big ones of the step are added.
             float small_sum[BLOCK_N / 2] = {}, sum[BLOCK_N / 2] = {};
             int before = 0;
-            for (int step = 0; step < steps; ++step, next_stage()) {
+            for (int step = turns.first; step < turns.last; ++step, next_stage()) {
                 wait(big, small);
                 settle(sum);
                 begin_products();
@@ -257,7 +258,7 @@ __device__ __forceinline__ void multiply_parts(
                 commit_products();
                 wait_for_products<1>();
                 settle(sum);
-                if (step > 0) release(before);
+                if (step > turns.first) release(before);
                 before = stage;
                 add(sum);
             }
@@ -266,9 +267,22 @@ __device__ __forceinline__ void multiply_parts(
             if (steps > 0) release(before);
             clear_nans(small_sum);
             add(small_sum);
+            const auto index = [&](unsigned place) { return (place * CLUSTER + rank) * CONSUMERS + warpgroup; };
+            if (turns.first > 0) {
+                parts.leave(total, index(turns.place()), warpgroup);
+                continue;
+            }
+            if (turns.last < steps) {
+                // Of a share that is empty, as there are fewer steps than clusters, nothing lies behind it.
+                unsigned others = 0;
+                while (turns.begin_of(turns.place() + 1 + others) < turns.end_of_tile()) ++others;
+                parts.add_all(total, others, [&](unsigned i) { return index(turns.place() + 1 + i); }, warpgroup);
+            }
             int row, column;
             row_and_column(turns.tile, row, column);
-            store_tile(total, c, boxes + warpgroup * BOXES * BOX, stored, row + warpgroup * 64, column, Finish{});
+            const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
+            unsigned char* const own_boxes = boxes + warpgroup * BOXES * BOX;
+            store_tile(total, c, own_boxes, stored, row + warpgroup * 64, column, Finish{}, loose);
         }
         if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
     }
@@ -280,8 +294,12 @@ __device__ __forceinline__ void multiply_parts(
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(3 * WARPGROUP, 1)              \
         NAME(const __grid_constant__ CUtensorMap a_big, const __grid_constant__ CUtensorMap a_small,            \
              const __grid_constant__ CUtensorMap b_big, const __grid_constant__ CUtensorMap b_small,            \
-             const __grid_constant__ CUtensorMap c, long long m, long long n, long long k) {                    \
-        multiply_parts<BLOCK_N, STAGES, CLUSTER>(Parts{a_big, a_small}, Parts{b_big, b_small}, c, m, n, k);     \
+             const __grid_constant__ CUtensorMap c, long long m, long long n, long long k, float* sums,         \
+             Flag* flags, Flag ticket, long long alone, float* loose) {                                         \
+        multiply_parts<BLOCK_N, STAGES, CLUSTER>(                                                               \
+            Parts{a_big, a_small}, Parts{b_big, b_small}, c, m, n, k, TileParts{sums, flags, ticket}, alone,    \
+            loose                                                                                               \
+        );                                                                                                      \
     }
 
 PARTS_KERNEL(tile_128x128_pair, 128, 3, 2)

@@ -165,6 +165,26 @@ struct TileParts {
         if (threadIdx.x % WARPGROUP == 0) raise_flag(flags + index, ticket);
     }
 
+    // The parts `index_of(0)` to `index_of(count - 1)`: all flags are waited for at once.
+    template <int COUNT, class IndexOf>
+    __device__ __forceinline__ void add_all(
+        float (&sum)[COUNT], unsigned count, const IndexOf& index_of, int warpgroup
+    ) const {
+        const unsigned thread = threadIdx.x % WARPGROUP;
+        for (unsigned i = thread; i < count; i += WARPGROUP) wait_for_flag(flags + index_of(i), ticket);
+        meet_warpgroup(warpgroup);
+        for (unsigned other = 0; other < count; ++other) {
+            const float4* const part = of_thread<COUNT>(index_of(other));
+#pragma unroll
+            for (int i = 0; i < COUNT; i += 4) {
+                const float4 four = __ldcg(part + i / 4 * WARPGROUP);
+                sum[i] += four.x, sum[i + 1] += four.y, sum[i + 2] += four.z, sum[i + 3] += four.w;
+            }
+        }
+        meet_warpgroup(warpgroup);
+        for (unsigned i = thread; i < count; i += WARPGROUP) flags[index_of(i)] = 0;
+    }
+
     template <int COUNT>
     __device__ __forceinline__ void add(float (&sum)[COUNT], unsigned index, int warpgroup) const {
         const float4* const part = of_thread<COUNT>(index);

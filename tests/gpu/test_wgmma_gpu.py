@@ -120,7 +120,7 @@ LOOSE = [
     # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
     *((loose_tiles.multiply_short_sums, m, {"name": name}) for m in (1, 70, 2000) for name in SHORT_TILES),
-    *((loose_tiles.multiply_long_sums, m, {}) for m in (1, 70, 150)),
+    *((loose_tiles.multiply_long_sums, m, {"shares": shares}) for m in (1, 70, 150) for shares in (1, 2, 3)),
 ]
 
 
@@ -191,8 +191,10 @@ def test_every_tile_of_three_products_is_right() -> None:
     for tile in module.TILES:
         for sizes in (*SIZES, {"m": 300, "n": 388, "k": 8192}, {"m": 1, "n": 7, "k": 1}):
             inputs = random_inputs(kernel, sizes, Dtype.FLOAT32, device="cuda")
-            error = relative_error((module.launch(program, tile, *inputs),), reference(kernel, inputs))
-            assert error <= kernel.spec.tolerance.float32, f"{tile} at {sizes}"
+            expected = reference(kernel, inputs)
+            for plan in module.plans_of(tile, *sizes.values(), program.multiprocessor_count):
+                error = relative_error((module.launch(program, plan, *inputs),), expected)
+                assert error <= kernel.spec.tolerance.float32, f"{plan} at {sizes}"
     for special in (math.nan, math.inf, -math.inf):
         inputs = spoiled_inputs(kernel, Dtype.FLOAT32, special, device="cuda")
         (mine,), (eagers,) = signature((module.run(program, *inputs),)), signature(eager(kernel, inputs))

@@ -239,13 +239,13 @@ def test_every_tile_fits_hopper(tile: Tile) -> None:
         (8192, "tile_128x128_pair"),
         (4096, "tile_128x128"),
         (2048, "tile_128x128"),
-        (1536, "tile_128x64"),
+        (1536, "tile_128x128"),
         (1024, "tile_128x64"),
     ],
 )
 def test_three_products_take_the_tile_of_least_time(size: int, expected: str) -> None:
     module = load_module(LIBRARY / "matmul" / "cuda_tf32x3.py")
-    assert module.choose(size, size, MULTIPROCESSORS) == expected
+    assert module.choose(size, size, size, MULTIPROCESSORS).name == expected
     assert all(tile.shared_bytes <= HOPPER_BYTES for tile in module.TILES.values())
 
 
@@ -253,7 +253,20 @@ def test_three_products_split_once_and_then_run_by_themselves(tmp_path: Path) ->
     code = machine_code("matmul/cuda_tf32x3.cu", Dtype.FLOAT32, tmp_path)
     for instruction in ("HGMMA.64x128x8.F32.TF32", "UTMALDG.2D.MULTICAST", "UTMASTG.2D"):
         assert instruction in code
-    assert not re.search(r"MEMBAR\.\w+\.GPU", code)
+    # Of a part that is left in memory, once a kernel.
+    module = load_module(LIBRARY / "matmul" / "cuda_tf32x3.py")
+    assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= len(module.TILES)
+
+
+def test_few_tiles_of_three_products_are_shared_along_k() -> None:
+    """As many blocks as pay for what it takes to add their parts; none where tiles fill the GPU."""
+    module = load_module(LIBRARY / "matmul" / "cuda_tf32x3.py")
+    plan = module.choose(900, 200, 9000, MULTIPROCESSORS)
+    assert plan.alone == 0
+    assert 2 * module.TILES[plan.name].count(900, 200) <= plan.blocks <= MULTIPROCESSORS
+    for m, n, k in ((900, 200, 32), (12 * 128, 11 * 128, 9000), (5, 8, 0)):
+        plan = module.choose(m, n, k, MULTIPROCESSORS)
+        assert plan.alone == module.TILES[plan.name].count(m, n), (m, n, k)
 
 
 def test_refuses_what_has_no_wgmma() -> None:
