@@ -3,13 +3,15 @@
 // Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); (m k + k n + m n) 2 bytes, of which most are A's or B's.
 // Mapping: a block has a ROWS x COLUMNS tile of C, or of it a part of k: the blocks of a cluster share that. cp.async brings
 //   the words of 16 bytes that LONG_STEP of k lie in, as they lie, into a ring; from there threads shift 8 elements after 8 to
-//   where ldmatrix wants them. The sums of a cluster's blocks meet in their shared memory. For the rest see loose_tiles.cuh.
+//   where ldmatrix wants them. The sums of a cluster's blocks meet in their shared memory; of clusters that share a tile, in
+//   memory. For the rest see loose_tiles.cuh.
 // Idea: wgmma needs TMA, TMA rows of whole 16 bytes, and a kernel in front that makes them moves A and B three times.
 #pragma once
 
 #include "shared/hopper.cuh"
 #include "shared/loose_tiles.cuh"
 #include "shared/overlap.cuh"
+#include "shared/tile_shares.cuh"
 
 constexpr int LONG_STEP = 64;  // of k
 
@@ -23,10 +25,18 @@ __device__ __forceinline__ void copy_word(unsigned char* to, unsigned long long 
     }
 }
 
+// What several clusters leave that share a tile, each over a part of k: sums in memory, and flags that they are there.
+struct Shares {
+    float2* sums;
+    Flag* flags;
+    Flag ticket;
+    int count;  // clusters of a tile
+};
+
 template <int ROWS, int COLUMNS, int WARPS_BELOW, int WARPS_BESIDE, int STAGES, class MakeFinish>
 __device__ __forceinline__ void multiply_long_sums(
     const Element* __restrict__ a, const Element* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n,
-    long long k, const MakeFinish& make_finish
+    long long k, const Shares& shares, const MakeFinish& make_finish
 ) {
     using Tile = LooseTile<ROWS, COLUMNS, WARPS_BELOW, WARPS_BESIDE>;
     constexpr int THREADS = Tile::THREADS, UNITS = LONG_STEP / 8;
@@ -39,55 +49,79 @@ __device__ __forceinline__ void multiply_long_sums(
     unsigned char* const ring = of_a + STAGE;
     const int lane = threadIdx.x % WARP;
     const int blocks = blocks_of_cluster();
-    const unsigned rank = rank_in_cluster(), number = blockIdx.x / blocks;
     const int overlap = n % 8 ? 8 : 0;
     const unsigned across = n <= COLUMNS ? 1 : (n - overlap + COLUMNS - overlap - 1) / (COLUMNS - overlap);
+    const unsigned tiles = static_cast<unsigned>((m + ROWS - 1) / ROWS) * across;
+    const unsigned rank = rank_in_cluster(), cluster = blockIdx.x / blocks;
+    const unsigned number = cluster % tiles, share = cluster / tiles;
     const Tile tile(m, n, number / across, number % across, across);
-    const int steps = static_cast<int>((k + LONG_STEP - 1) / LONG_STEP), each = (steps + blocks - 1) / blocks;
-    const int first = rank * each, last = min(steps, first + each);
+    const int steps = static_cast<int>((k + LONG_STEP - 1) / LONG_STEP), parts = blocks * shares.count;
+    const int each = (steps + parts - 1) / parts;
+    const int first = min(static_cast<int>(share * blocks + rank) * each, steps), last = min(steps, first + each);
     const auto address_of = [](const Element* at) { return reinterpret_cast<unsigned long long>(at); };
     const unsigned long long end_a = address_of(a + m * k), end_b = address_of(b + k * n);
-    const Element* const first_a = a + tile.row0 * k;
-    const Element* const first_b = b + tile.column0;
+    const Element* const first_a = a + tile.row0 * k + static_cast<long long>(first) * LONG_STEP;
+    const Element* const first_b = b + static_cast<long long>(first) * LONG_STEP * n + tile.column0;
+
+    // Where a thread's words lie in the first step, and how many bytes of each matter: rows begin alike in every step.
+    constexpr int WORDS = (STAGE / 16 + THREADS - 1) / THREADS;
+    unsigned long long at[WORDS], next[WORDS];
+    int begin[WORDS];  // bytes of the row in front of the word; those of A matter as far as k goes
+#pragma unroll
+    for (int i = 0; i < WORDS; ++i) {
+        const int item = i * THREADS + threadIdx.x;
+        const bool is_a = item < BYTES_A / 16;
+        const int pitch = is_a ? PITCH_A / 16 : PITCH_B / 16, in_stage = is_a ? item : item - BYTES_A / 16;
+        const int row = in_stage / pitch, word = in_stage % pitch;
+        const unsigned long long from = address_of(is_a ? first_a + row * k : first_b + row * n);
+        const int past = static_cast<int>(from % 16);
+        at[i] = from - past + word * 16, next[i] = (is_a ? 1 : n) * (LONG_STEP * sizeof(Element));
+        begin[i] = word * 16 - past;
+        const bool is_there = is_a ? row < tile.rows : begin[i] < tile.columns * 2;
+        if (item >= STAGE / 16 || !is_there) begin[i] = LONG_STEP * 16;  // never
+        else if (!is_a) begin[i] = row * 2;                              // as those of A: of 64 rows those below k
+    }
+    constexpr int ITEMS_A = ROWS * UNITS, ITEMS = ITEMS_A + LONG_STEP * Tile::WORDS;
+    constexpr int SHIFTS = (ITEMS + THREADS - 1) / THREADS;
+    unsigned past[SHIFTS];
+#pragma unroll
+    for (int i = 0; i < SHIFTS; ++i) {
+        const int item = i * THREADS + threadIdx.x;
+        const bool is_a = item < ITEMS_A;
+        const int row = is_a ? item / UNITS : (item - ITEMS_A) / Tile::WORDS;
+        past[i] = address_of(is_a ? first_a + row * k : first_b + row * n) % 16;
+    }
     wait_for_previous();
     let_next_start();
 
+    const auto there_at = [&](int step) {
+        return static_cast<int>(min(k - static_cast<long long>(step) * LONG_STEP, static_cast<long long>(LONG_STEP)));
+    };
     const auto copy = [&](int step) {
-        unsigned char* const stage = ring + (step - first) % STAGES * STAGE;
-        const long long k0 = static_cast<long long>(step) * LONG_STEP;
-        const int there = static_cast<int>(min(k - k0, static_cast<long long>(LONG_STEP)));
+        unsigned char* const stage = ring + (step - first) % STAGES * STAGE + threadIdx.x * 16;
+        const int there = there_at(step) * 2;
 #pragma unroll
-        for (int first_word = 0; first_word < STAGE / 16; first_word += THREADS) {
-            const int item = first_word + threadIdx.x;
-            const bool is_a = item < BYTES_A / 16;
-            const int pitch = is_a ? PITCH_A / 16 : PITCH_B / 16, in_stage = is_a ? item : item - BYTES_A / 16;
-            const int row = in_stage / pitch, word = in_stage % pitch;
-            const Element* const from = is_a ? first_a + row * k + k0 : first_b + (k0 + row) * n;
-            const bool is_there = is_a ? row < tile.rows : row < there;
-            const int bytes = (is_a ? there : tile.columns) * 2;
-            const unsigned past = address_of(from) % 16;
-            if (item < STAGE / 16 && is_there && word * 16 < static_cast<int>(past) + bytes)
-                copy_word(stage + item * 16, address_of(from) - past + word * 16, is_a ? end_a : end_b);
+        for (int i = 0; i < WORDS; ++i) {
+            const bool is_a = i * THREADS + static_cast<int>(threadIdx.x) < BYTES_A / 16;
+            if (begin[i] < there) copy_word(stage + i * THREADS * 16, at[i], is_a ? end_a : end_b);
+            at[i] += next[i];
         }
     };
     const auto shift = [&](int step) {
         const unsigned char* const stage = ring + (step - first) % STAGES * STAGE;
-        const long long k0 = static_cast<long long>(step) * LONG_STEP;
-        const int there = static_cast<int>(min(k - k0, static_cast<long long>(LONG_STEP)));
-        constexpr int ITEMS_A = ROWS * UNITS, ITEMS = ITEMS_A + LONG_STEP * Tile::WORDS;
+        const int there = there_at(step);
 #pragma unroll
-        for (int first_item = 0; first_item < ITEMS; first_item += THREADS) {
-            const int item = first_item + threadIdx.x;
+        for (int i = 0; i < SHIFTS; ++i) {
+            const int item = i * THREADS + threadIdx.x;
             const bool is_a = item < ITEMS_A;
             const int row = is_a ? item / UNITS : (item - ITEMS_A) / Tile::WORDS;
             const int unit = is_a ? item % UNITS : (item - ITEMS_A) % Tile::WORDS;
             const int place = (is_a ? row * PITCH_A : BYTES_A + row * PITCH_B) + unit * 16;
-            const unsigned past = address_of(is_a ? first_a + row * k + k0 : first_b + (k0 + row) * n) % 16;
             if (item >= ITEMS) continue;
             unsigned words[4], mask[4];
             bytes_amid(
                 *reinterpret_cast<const uint4*>(stage + place), *reinterpret_cast<const uint4*>(stage + place + 16),
-                past, words
+                past[i], words
             );
             if (there < LONG_STEP) {  // behind k is what was there before
                 bits_of(mask, is_a ? there - unit * 8 : row < there ? 8 : 0);
@@ -116,7 +150,7 @@ __device__ __forceinline__ void multiply_long_sums(
     wait_for_copies<0>();
     __syncthreads();
     const auto finish = make_finish();
-    if (blocks == 1) {
+    if (parts == 1) {
         tile.store(sum, of_a, c, finish);
         return;
     }
@@ -136,6 +170,12 @@ __device__ __forceinline__ void multiply_long_sums(
     wait_for_cluster();
     constexpr int PAIRS = COLUMNS / 2;
     const int of_block = ROWS * PAIRS / blocks;
+    // Those of a block, in the order of the tiles' parts.
+    const auto place_of = [&](unsigned of) { return (of * tiles + number) * blocks + rank; };
+    const bool stores = static_cast<int>(share) == shares.count - 1;  // what the others, begun before, have left
+    if (stores) {
+        for (unsigned other = 0; other < share; ++other) wait_for_flag(shares.flags + place_of(other), shares.ticket);
+    }
     for (int i = threadIdx.x; i < of_block; i += THREADS) {
         const int pair = rank * of_block + i, row = pair / PAIRS, column = pair % PAIRS * 2;
         if (row >= tile.rows || column >= tile.columns) continue;
@@ -149,18 +189,36 @@ __device__ __forceinline__ void multiply_long_sums(
                          : "memory");
             two.x += more.x, two.y += more.y;
         }
+        if (!stores) {
+            __stcg(shares.sums + static_cast<long long>(place_of(share)) * of_block + i, two);
+            continue;
+        }
+        for (unsigned other = 0; other < share; ++other) {
+            const float2 more = __ldcg(shares.sums + static_cast<long long>(place_of(other)) * of_block + i);
+            two.x += more.x, two.y += more.y;
+        }
         const float2 done = finish(two, static_cast<int>(tile.column0) + column);
         SCALAR* const to = c + (tile.row0 + row) * n + tile.column0 + column;
         from_float(done.x, to[0]);
         if (column + 1 < tile.columns) from_float(done.y, to[1]);
+    }
+    if (shares.count > 1) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            if (!stores) raise_flag(shares.flags + place_of(share), shares.ticket);
+            for (unsigned other = 0; stores && other < share; ++other) shares.flags[place_of(other)] = 0;
+        }
     }
     meet_cluster();  // none may end while another reads its sums
 }
 
 #define LONG_SUMS_KERNEL(ROWS, COLUMNS, BELOW, BESIDE, STAGES, BLOCKS, FINISH, ...)                               \
     extern "C" __global__ void __launch_bounds__(BELOW * BESIDE * WARP, BLOCKS) long_sums_##ROWS##x##COLUMNS(     \
-        const Element* a, const Element* b, SCALAR* c, long long m, long long n, long long k, ##__VA_ARGS__       \
+        const Element* a, const Element* b, SCALAR* c, long long m, long long n, long long k, float2* sums,       \
+        Flag* flags, Flag ticket, long long shares, ##__VA_ARGS__                                                 \
     ) {                                                                                                           \
-        multiply_long_sums<ROWS, COLUMNS, BELOW, BESIDE, STAGES>(a, b, c, m, n, k, [&] { return FINISH; });       \
+        multiply_long_sums<ROWS, COLUMNS, BELOW, BESIDE, STAGES>(                                                 \
+            a, b, c, m, n, k, Shares{sums, flags, ticket, static_cast<int>(shares)}, [&] { return FINISH; }       \
+        );                                                                                                        \
     }
 #define LONG_SUMS_KERNELS(...) LONG_SUMS_KERNEL(32, 64, 2, 4, 4, 2, __VA_ARGS__)

@@ -7,8 +7,8 @@ import torch
 
 from roofscope import Argument, CudaProgram
 from roofscope.kernels.shared.loose_tiles import (
+    best_long,
     best_short,
-    long_ns,
     multiply_long_sums,
     multiply_short_sums,
 )
@@ -20,6 +20,8 @@ _STEP = 32  # of k, of a warp
 _FEW_STEP = _WARPS * _STEP  # of a block of few rows
 _UNIT = 8  # elements in 16 bytes
 _CLUSTERS = (1, 2, 4, 8)
+_LEAST_ROUND = 0.6  # of a round that fills the GPU: so much of it takes all of memory's bandwidth
+_START_STEPS = 2  # that a block's start takes
 
 Product = Callable[..., torch.Tensor]
 
@@ -29,11 +31,20 @@ def is_whole(matrix: torch.Tensor) -> bool:
     return matrix.shape[1] % _UNIT == 0 and matrix.data_ptr() % 16 == 0
 
 
-def few_rows_cluster(n: int, k: int, multiprocessors: int) -> int:
-    """Blocks that share k: so many that two rounds of blocks fill the GPU, if each has some steps to do."""
-    columns, steps = -(-n // _COLUMNS), -(-k // _FEW_STEP)
-    wanted = [c for c in _CLUSTERS if columns * c >= 2 * multiprocessors] or [_CLUSTERS[-1]]
-    return max(c for c in _CLUSTERS if c == 1 or (c <= wanted[0] and 2 * c <= steps))
+def few_rows_cluster(m: int, n: int, k: int, width: int, multiprocessors: int) -> int:
+    """Blocks that share k, of so many columns each: for least time of whole rounds of blocks, in steps.
+
+    A last round that is filled in part takes less, as blocks of the others do not wait for memory there.
+    """
+    columns, steps = -(-n // width), -(-k // _FEW_STEP)
+    slots = multiprocessors * (1 if m > 16 else 2)
+
+    def time(cluster: int) -> float:
+        whole, rest = divmod(columns * cluster, slots)
+        rounds = whole + (max(rest / slots, _LEAST_ROUND) if rest else 0)
+        return rounds * (-(-steps // cluster) + _START_STEPS)
+
+    return min((c for c in _CLUSTERS if c == 1 or 2 * c <= steps), key=time)
 
 
 def multiply_few_rows(
@@ -53,7 +64,7 @@ def multiply_few_rows(
     ordered = torch.empty((units, _UNIT), dtype=a.dtype, device=a.device)
     program.launch("ordered_rows", -(-units // 256), 256, a, ordered, m, k, groups, overlaps=True)
     width = _COLUMNS if is_whole(b) else _COLUMNS - _UNIT
-    cluster = cluster or few_rows_cluster(n, k, program.multiprocessor_count)
+    cluster = cluster or few_rows_cluster(m, n, k, width, program.multiprocessor_count)
     program.launch(
         f"few_rows_{rows}",
         -(-n // width) * cluster,
@@ -97,7 +108,8 @@ def faster_than_tiles(
         if short := best_short(m, n, k, multiprocessors):
             time_ns, name = short
             times.append((time_ns - _COMMON_NS, functools.partial(multiply_short_sums, name=name)))
-        if time_ns := long_ns(m, n, k, multiprocessors):
-            times.append((time_ns - _COMMON_NS, multiply_long_sums))
+        if long := best_long(m, n, k, multiprocessors):
+            time_ns, shares = long
+            times.append((time_ns - _COMMON_NS, functools.partial(multiply_long_sums, shares=shares)))
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
     return product if time_ns < tiles_ns else None

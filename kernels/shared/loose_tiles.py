@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import Argument, CudaProgram
+from roofscope.kernels.shared.tile_shares import new_ticket
 
 _UNIT = 8  # elements in 16 bytes
 _LOADS = 4  # of a thread, under way at once, as in short_sums.cuh
 _MOST_SHARED = 112 * 1024  # of a block, so that a multiprocessor has two
-_MOST_SHORT = 200  # of k
+_MOST_SHORT = 256  # of k
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # Of all short tiles, in ns.
 _SLICE_NS = 17  # 16 of k
@@ -22,8 +23,10 @@ LONG_CLUSTER = 16
 _LONG_STEP = 64  # of k
 _LONG_THREADS = 256
 _LONG_STAGES = 4
-_LONG_NS, _LONG_STEP_NS = 3200, 1060  # to start, and of each step of a block
+_LONG_NS, _LONG_STEP_NS = 2530, 970  # to start, and of each step of a block
+_LONG_MEET_NS, _LONG_SHARE_NS = 1500, 400  # of clusters that share a tile, and of each of them
 _MOST_LONG_STEPS = 6  # of a block: beyond that the copy and tiles are faster
+_MOST_SHARES = 4
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,14 @@ class ShortTile(LooseTile):
 
 SHORT_TILES = {
     "32x64": ShortTile(32, 64, threads=128, start_ns=2793, tile_ns=275, slice_ns=154, odd_ns=79),
+    "32x64_wide": ShortTile(
+        32, 64, threads=256, start_ns=2547, tile_ns=481, slice_ns=169, odd_ns=181, loads_ns=43
+    ),
     "64x32": ShortTile(64, 32, threads=128, start_ns=2771, tile_ns=282, slice_ns=161, odd_ns=75),
     "64x64": ShortTile(64, 64, threads=128, start_ns=3133, tile_ns=201, slice_ns=242, odd_ns=102),
+    "64x64_wide": ShortTile(
+        64, 64, threads=256, start_ns=2505, tile_ns=657, slice_ns=212, odd_ns=275, loads_ns=1306
+    ),
     "64x128": ShortTile(64, 128, threads=256, start_ns=3045, tile_ns=677, slice_ns=341, odd_ns=153),
     "128x128": ShortTile(128, 128, threads=256, start_ns=3940, tile_ns=762, slice_ns=533, odd_ns=191),
     "64x256": ShortTile(64, 256, threads=256, start_ns=3448, tile_ns=1017, slice_ns=584, odd_ns=211),
@@ -107,12 +116,21 @@ def best_short(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, str
     return min(times, default=None)
 
 
-def long_ns(m: int, n: int, k: int, multiprocessors: int) -> float | None:
-    """About the time of long sums; None beyond what was measured, or where some blocks would have to wait."""
-    steps = -(-k // (_LONG_STEP * LONG_CLUSTER))
-    if not 2 <= steps <= _MOST_LONG_STEPS or LONG_TILE.count(m, n) * LONG_CLUSTER > multiprocessors:
-        return None
-    return _LONG_NS + steps * _LONG_STEP_NS
+@functools.lru_cache(maxsize=4096)
+def best_long(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, int] | None:
+    """About the time of long sums, and clusters that share a tile; None beyond what was measured.
+
+    Of clusters that share a tile a multiprocessor has room for two blocks each.
+    """
+    times: list[tuple[float, int]] = []
+    for shares in range(1, _MOST_SHARES + 1):
+        steps = -(-k // (_LONG_STEP * LONG_CLUSTER * shares))
+        clusters = LONG_TILE.count(m, n) * shares
+        most = multiprocessors // LONG_CLUSTER if shares == 1 else 3 * multiprocessors // (2 * LONG_CLUSTER)
+        if 2 <= steps <= _MOST_LONG_STEPS and clusters <= most:
+            meet_ns = _LONG_MEET_NS + shares * _LONG_SHARE_NS if shares > 1 else 0
+            times.append((_LONG_NS + steps * _LONG_STEP_NS + meet_ns, shares))
+    return min(times, default=None)
 
 
 def multiply_short_sums(
@@ -127,7 +145,7 @@ def multiply_short_sums(
     (m, k), n, tile = a.shape, b.shape[1], SHORT_TILES[name]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
     program.launch(
-        f"short_sums_{tile.rows}x{tile.columns}",
+        "short_sums_" + name.removesuffix("_turns"),
         (tile.blocks(m, n, k, program.multiprocessor_count), tile.across(n)),
         tile.threads,
         a,
@@ -144,15 +162,27 @@ def multiply_short_sums(
 
 
 def multiply_long_sums(
-    program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, *extra: Argument
+    program: CudaProgram,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    dtype: torch.dtype,
+    *extra: Argument,
+    shares: int = 1,
 ) -> torch.Tensor:
-    """C from A and B with rows that begin anywhere; the blocks of a cluster share k."""
+    """C from A and B with rows that begin anywhere; the blocks of so many clusters share k."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
+    blocks = LONG_TILE.count(m, n) * LONG_CLUSTER
+    # Sums of clusters that meet in memory, and of each block a flag that they are there.
+    sums, flags = c, c
+    if shares > 1:
+        each = LONG_TILE.rows * LONG_TILE.columns // LONG_CLUSTER
+        sums = torch.empty((shares - 1) * blocks * each, dtype=torch.float32, device=a.device)
+        flags = torch.empty((shares - 1) * blocks, dtype=torch.int64, device=a.device)
     row_bytes = LONG_TILE.rows * (_LONG_STEP * 2 + 16), _LONG_STEP * (LONG_TILE.columns * 2 + 16)
     program.launch(
         "long_sums_32x64",
-        LONG_TILE.count(m, n) * LONG_CLUSTER,
+        blocks * shares,
         _LONG_THREADS,
         a,
         b,
@@ -160,6 +190,10 @@ def multiply_long_sums(
         m,
         n,
         k,
+        sums,
+        flags,
+        new_ticket(),
+        shares,
         *extra,
         shared_bytes=(_LONG_STAGES + 1) * sum(row_bytes),
         overlaps=True,

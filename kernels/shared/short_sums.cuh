@@ -117,18 +117,20 @@ __device__ __forceinline__ void multiply_short_sums(
     }
 }
 
-#define SHORT_SUMS_KERNEL(ROWS, COLUMNS, BELOW, BESIDE, BLOCKS, FINISH, ...)                                      \
-    extern "C" __global__ void __launch_bounds__(BELOW * BESIDE * WARP, BLOCKS) short_sums_##ROWS##x##COLUMNS(    \
+#define SHORT_SUMS_KERNEL(NAME, ROWS, COLUMNS, BELOW, BESIDE, BLOCKS, FINISH, ...)                                \
+    extern "C" __global__ void __launch_bounds__(BELOW * BESIDE * WARP, BLOCKS) NAME(                             \
         const Element* a, const Element* b, SCALAR* c, long long m, long long n, long long k, ##__VA_ARGS__       \
     ) {                                                                                                           \
         multiply_short_sums<ROWS, COLUMNS, BELOW, BESIDE>(                                                        \
             a, b, c, m, n, static_cast<int>(k), [&] { return FINISH; }                                            \
         );                                                                                                        \
     }
-#define SHORT_SUMS_KERNELS(...)                      \
-    SHORT_SUMS_KERNEL(32, 64, 2, 2, 6, __VA_ARGS__)  \
-    SHORT_SUMS_KERNEL(64, 32, 4, 1, 6, __VA_ARGS__)  \
-    SHORT_SUMS_KERNEL(64, 64, 2, 2, 6, __VA_ARGS__)  \
-    SHORT_SUMS_KERNEL(64, 128, 2, 4, 3, __VA_ARGS__) \
-    SHORT_SUMS_KERNEL(64, 256, 2, 4, 2, __VA_ARGS__) \
-    SHORT_SUMS_KERNEL(128, 128, 2, 4, 2, __VA_ARGS__)
+#define SHORT_SUMS_KERNELS(...)                                           \
+    SHORT_SUMS_KERNEL(short_sums_32x64, 32, 64, 2, 2, 6, __VA_ARGS__)     \
+    SHORT_SUMS_KERNEL(short_sums_32x64_wide, 32, 64, 2, 4, 3, __VA_ARGS__) \
+    SHORT_SUMS_KERNEL(short_sums_64x32, 64, 32, 4, 1, 6, __VA_ARGS__)     \
+    SHORT_SUMS_KERNEL(short_sums_64x64, 64, 64, 2, 2, 6, __VA_ARGS__)     \
+    SHORT_SUMS_KERNEL(short_sums_64x64_wide, 64, 64, 2, 4, 3, __VA_ARGS__) \
+    SHORT_SUMS_KERNEL(short_sums_64x128, 64, 128, 2, 4, 3, __VA_ARGS__)   \
+    SHORT_SUMS_KERNEL(short_sums_64x256, 64, 256, 2, 4, 2, __VA_ARGS__)   \
+    SHORT_SUMS_KERNEL(short_sums_128x128, 128, 128, 2, 4, 2, __VA_ARGS__)

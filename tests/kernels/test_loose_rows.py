@@ -53,10 +53,12 @@ def test_few_rows_are_put_in_order_and_multiplied(m: int, n: int, rows: int, wid
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "expected"), [(65536, 8192, 1), (8192, 8192, 4), (4096, 16384, 8), (64, 1024, 2), (64, 100, 1)]
+    ("n", "k", "expected"),
+    [(65536, 8192, 1), (12836, 11771, 1), (16338, 12459, 4), (4096, 16384, 4), (64, 1024, 2), (64, 100, 1)],
 )
-def test_as_many_blocks_share_k_as_fill_the_gpu(n: int, k: int, expected: int) -> None:
-    assert few_rows_cluster(n, k, MULTIPROCESSORS) == expected
+def test_blocks_share_k_where_a_last_round_would_be_nearly_empty(n: int, k: int, expected: int) -> None:
+    """Or where one round does not take all of memory's bandwidth, and where there are steps to share."""
+    assert few_rows_cluster(8, n, k, 64 if n % 8 == 0 else 56, MULTIPROCESSORS) == expected
 
 
 def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:

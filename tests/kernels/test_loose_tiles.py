@@ -14,8 +14,8 @@ from roofscope.kernels.shared.loose_tiles import (
     LONG_TILE,
     SHORT_TILES,
     LooseTile,
+    best_long,
     best_short,
-    long_ns,
     multiply_long_sums,
     multiply_short_sums,
 )
@@ -75,7 +75,7 @@ def test_short_sums_fit_a_multiprocessor_twice(name: str, k: int) -> None:
     program: Any = recorder
     multiply_short_sums(program, *matrices(50000, 131, k), torch.bfloat16, name=name)
     ((launched, (blocks, columns), given),) = recorder.launches
-    assert launched == f"short_sums_{tile.rows}x{tile.columns}"
+    assert launched.startswith(f"short_sums_{tile.rows}x{tile.columns}")
     assert columns == tile.across(131)
     if tile.turns:
         assert 2 * MULTIPROCESSORS <= blocks * columns <= 3 * MULTIPROCESSORS
@@ -86,13 +86,14 @@ def test_short_sums_fit_a_multiprocessor_twice(name: str, k: int) -> None:
     assert given["shared_bytes"] <= TWO_BLOCKS
 
 
-def test_blocks_of_a_cluster_share_long_sums() -> None:
+@pytest.mark.parametrize("shares", [1, 3])
+def test_blocks_of_clusters_share_long_sums(shares: int) -> None:
     recorder = Recorder()
     program: Any = recorder
-    multiply_long_sums(program, *matrices(60, 131, 5000), torch.bfloat16)
+    multiply_long_sums(program, *matrices(60, 131, 5000), torch.bfloat16, shares=shares)
     ((launched, blocks, given),) = recorder.launches
     assert launched == "long_sums_32x64"
-    assert blocks == 2 * LONG_TILE.across(131) * LONG_CLUSTER
+    assert blocks == 2 * LONG_TILE.across(131) * LONG_CLUSTER * shares
     assert given.pop("shared_bytes") <= TWO_BLOCKS
     assert given == {"cluster": LONG_CLUSTER}
 
@@ -104,8 +105,11 @@ def test_the_choice_follows_the_size() -> None:
     assert much is not None
     assert SHORT_TILES[little[1]].rows * SHORT_TILES[little[1]].columns <= 64 * 64
     assert SHORT_TILES[much[1]].rows * SHORT_TILES[much[1]].columns >= 128 * 128
-    assert best_short(60, 60, 201, MULTIPROCESSORS) is None
+    assert best_short(60, 60, 257, MULTIPROCESSORS) is None
     assert best_short(60, 2**23, 30, MULTIPROCESSORS) is not None  # as many blocks as fit beside each other
-    assert long_ns(60, 60, 3000, MULTIPROCESSORS) is not None
-    for m, k in ((60, 1000), (60, 10_000), (600, 3000)):
-        assert long_ns(m, 60, k, MULTIPROCESSORS) is None, (m, k)
+    for m, k, shares in ((60, 3000, 1), (60, 14_000, 4)):
+        long = best_long(m, 60, k, MULTIPROCESSORS)
+        assert long is not None
+        assert long[1] == shares
+    for m, k in ((60, 1000), (60, 30_000), (600, 3000)):
+        assert best_long(m, 60, k, MULTIPROCESSORS) is None, (m, k)
