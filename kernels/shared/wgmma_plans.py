@@ -27,7 +27,7 @@ _SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read
 _HELD_BYTES = 2**27
 _APART = 0.4
 # Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
-_LONG = 2 * 10**9
+_LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
 _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
 
@@ -264,6 +264,7 @@ TILES = {
     "across_208x128_2x2": Tile(208, 128, stages=4, step_ns=448, start_ns=550, above=2, beside=2, across=True),
     "across_16x64_4x1": Tile(16, 64, stages=9, step_ns=130, start_ns=80, above=4, across=True),
     "across_32x64_2x1": Tile(32, 64, stages=9, step_ns=111, start_ns=270, above=2, across=True),
+    "across_64x128_eighths": Tile(64, 128, stages=8, step_ns=184, start_ns=480, parts=8, across=True),
     "across_128x64_eighths": Tile(128, 64, stages=8, step_ns=147, start_ns=410, parts=8, across=True),
     "across_48x64_8x1": Tile(48, 64, stages=9, step_ns=152, start_ns=70, above=8, across=True),
     "across_64x64_2x1": Tile(64, 64, stages=9, step_ns=135, start_ns=290, above=2, across=True),
@@ -283,7 +284,7 @@ def best(
     """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units."""
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
     names = [name for name in TILES if name != _LONG_TILE_OF_32_BITS]
-    if m * n * steps > _LONG:
+    if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else _LONG):
         names = [_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE]
     plans = [(name, plan) for name in names for plan in TILES[name].plans(*sizes)]
     return min(plans, key=lambda item: item[1].time_ns)
