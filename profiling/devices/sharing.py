@@ -97,7 +97,7 @@ def look(
 
 
 def _holding(gauge: Gauge, uuid: str, own: Collection[int]) -> tuple[int, ...]:
-    """Numbers of the processes of others, as far as they can be told from ours."""
+    """Numbers of the processes of others, as far as they can be known from ours."""
     listed = gauge.process_ids(uuid)
     # Ours are not among them, and no such process is here: the numbers are those of the host.
     is_renumbered = bool(own) and listed.isdisjoint(own) and not any(map(psutil.pid_exists, listed))
