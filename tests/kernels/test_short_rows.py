@@ -90,7 +90,9 @@ def test_parts_of_a_transpose_fit_a_block_and_cover_the_matrix(
     launched: list[tuple[str, int, int, tuple[int, ...], int]] = []
 
     class Program:
-        def launch(self, name: str, grid: int, block: int, *arguments: int, shared_bytes: int) -> None:
+        def launch(
+            self, name: str, grid: int, block: int, *arguments: int, shared_bytes: int, overlaps: bool
+        ) -> None:
             launched.append((name, grid, block, arguments[2:], shared_bytes))
 
     few, many = (*range(2, 70), 150, 317, 384, 385, 513), (2053, 65_537, 2**20, 2**26)
