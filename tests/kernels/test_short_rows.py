@@ -36,7 +36,14 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
     for rows, row_bytes in product(
         (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 2048, 9000, 24_000, 10**6, 2**28)
     ):
-        chosen = module.choose(rows, row_bytes, multiprocessors)
+        ring = module.choose(rows, row_bytes, multiprocessors, has_rings=True)
+        chosen = module.choose(rows, row_bytes, multiprocessors, has_rings=False)
+        if ring != chosen:
+            tile = module.RING_TILE_BYTES
+            assert (ring.tiles - 1) * tile < row_bytes <= ring.tiles * tile
+            assert ring.name == "ring"
+            assert ring.blocks <= multiprocessors
+            assert rows * row_bytes >= module.LEAST_RING_BYTES
         kind, _, packs = chosen.name.rpartition("_")
         assert kind in kinds.values()
         assert f"{kind.upper()}_KERNEL({packs})" in text
