@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from roofscope.kernels.shared.slab import slab_of
+from roofscope.kernels.shared.slab import launch_slab, slab_of
 
 THREADS = 256  # as in cuda_lookback.cu
 WIDE_THREADS = 1024  # as in cuda_lookback.cu
@@ -41,11 +41,9 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y
-    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count)
+    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS)
     if slab and y.data_ptr() % PACK_BYTES == 0:
-        width, blocks, threads, shared_bytes = slab
-        name, arguments = f"cumsum_slab_{width}", (x, y, rows, cols)
-        program.launch(name, blocks, threads, *arguments, shared_bytes=shared_bytes, overlaps=True)
+        launch_slab(program, "cumsum", slab, x, y, rows, cols)
         return y
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
