@@ -126,7 +126,11 @@ def test_few_rows_are_right(
 ) -> None:
     """Tiles that blocks have alone, or share; rows of whole 16 bytes and others, and views."""
     kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
-    monkeypatch.setattr(few_rows, "is_small", lambda *_: small)
+
+    def is_small(*_: object) -> bool:
+        return small
+
+    monkeypatch.setattr(few_rows, "is_small", is_small)
     sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
     x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     if rows > 1:
