@@ -1,6 +1,6 @@
 """Our best implementations beside eager, torch.compile and other people's kernels, each row with its goal.
 
-    python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE] [--normal] [--sustained]
+    python3 main.py -m roofscope.benchmarks.peers [KERNEL[:SIZES] ...] [--session FILE] [--normal]
 
 Prints Markdown; progress goes to stderr. The program's own engine times the implementations of a row in turn,
 and the session file opens in the window. The same command goes on where it was ended, with the rows that FILE
@@ -41,7 +41,8 @@ class Planned(NamedTuple):
 def main(arguments: Sequence[str]) -> int:
     """Exit code 1 where a goal is missed, 2 where nothing can be compared, 3 if rows are left."""
     chosen = _parser().parse_args(arguments)
-    rows = [row for row in ROWS if not chosen.kernels or row.kernel in chosen.kernels]
+    names = {name.partition(":")[0] for name in chosen.kernels}
+    rows = [row for row in ROWS if not names or row.kernel in names]
     path = chosen.session or new_session_path(UserPaths.of_user().sessions)
     try:
         if not rows:
@@ -117,17 +118,30 @@ def _plans(
     regime = Regime.SUSTAINED if chosen.sustained else Regime.BURST
     device = ((before and before.device) or here).id
     first = next_job_number(before.jobs) if before else 1
-    return [
+    plans = [
         Planned(row, _job(row, catalog, device, number, fill, regime))
         for number, row in enumerate(rows, first)
     ]
+    asked = [plan for plan in plans if _is_asked_for(plan.job, chosen.kernels)]
+    if not asked:
+        raise CannotCompare(f"No row has these sizes. There are: {', '.join(_name(p.job) for p in plans)}.")
+    return asked
+
+
+def _is_asked_for(job: Job, names: Sequence[str]) -> bool:
+    return not names or job.workload.kernel in names or _name(job) in names
+
+
+def _name(job: Job) -> str:
+    """Such as softmax:8x131072."""
+    return f"{job.workload.kernel}:{'x'.join(map(str, job.workload.sizes.values()))}"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("kernels", nargs="*")
+    parser.add_argument("kernels", nargs="*", help="all if none; softmax:8x131072 is one row")
     parser.add_argument("--session", type=Path, help="the session file to write, or to go on with")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no row after so long")
     parser.add_argument("--also", type=Path, nargs="+", default=[], help="sessions of other cards")

@@ -3,6 +3,7 @@
 import torch
 
 from roofscope.kernels.shared.rows import launch_rows
+from roofscope.kernels.shared.slab import Space
 
 
 def run(
@@ -11,6 +12,6 @@ def run(
     """RMS norm of ``h = x + residual``, (rows, cols), scaled by ``w``, (cols,), and ``h``; contiguous."""
     y, h = torch.empty_like(x), torch.empty_like(x)
     tensors = (x, residual, w, y, h)
-    how = {"at_any_alignment": True, "narrow": (8, 4), "narrow_packs": 4, "by_elements": True}
-    launch_rows(program, "add_rms_norm", *tensors, **how)
+    how = {"at_any_alignment": True, "narrow": (8, 4), "narrow_packs": 4, "by_elements": True, "pairs": True}
+    launch_rows(program, "add_rms_norm", *tensors, slab=Space(slabs=2, column_floats=1), **how)
     return y, h

@@ -9,6 +9,7 @@
 //   and eight elements share the cost of finding their column.
 #include "shared/common.cuh"
 #include "shared/division.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 
@@ -35,6 +36,7 @@ __device__ __forceinline__ float gelu_of_sum(float x, float b) {
 extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n, long long cols
 ) {
+    start_early();
     const auto of = [](float x, float b) { return gelu_of_sum(x, b); };
     const long long pack = thread_of_grid(), first = pack * PACK, left = n - first;
     if (left >= PACK && cols % PACK == 0 && are_aligned(y, x, b)) {
@@ -52,6 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu_run(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n, long long cols,
     long long multiplier, long long shift
 ) {
+    start_early();
     const unsigned first = static_cast<unsigned>(thread_of_grid()) * PACK;
     if (first >= n) return;
     const Pack values = load_part(x + first, n - first);
@@ -66,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu_elements(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n, long long cols,
     long long multiplier, long long shift
 ) {
+    start_early();
     const unsigned at = blockIdx.x * THREADS + threadIdx.x;
     if (at >= n) return;
     const Division by_cols(cols, multiplier, shift);

@@ -22,7 +22,9 @@ def run(program, x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if 0 < x.numel() < NUMBERS - PACK_BYTES * THREADS and cols * x.element_size() % PACK_BYTES:
         small = x.numel() <= FEW
         name, blocks = ("elements", -(-x.numel() // THREADS)) if small else ("run", -(-packs // THREADS))
-        program.launch(f"bias_gelu_{name}", blocks, THREADS, x, b, y, x.numel(), *division(cols))
+        program.launch(
+            f"bias_gelu_{name}", blocks, THREADS, x, b, y, x.numel(), *division(cols), overlaps=True
+        )
         return y
-    program.launch("bias_gelu", -(-packs // THREADS), THREADS, x, b, y, x.numel(), cols)
+    program.launch("bias_gelu", -(-packs // THREADS), THREADS, x, b, y, x.numel(), cols, overlaps=True)
     return y

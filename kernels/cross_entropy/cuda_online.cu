@@ -9,13 +9,14 @@
 //   leave maximum and sum, which a second kernel joins, in the same order at every call; on Hopper the blocks of a
 //   cluster join theirs (row_clusters.cuh). Lanes of a warp own a short row, keep it in registers and find its
 //   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words that a row lies in.
-//   On Hopper very many rows that begin anywhere come through rings in shared memory (row_ring.cuh).
+//   Very many short rows have a thread each (slab_rows.cuh). On Hopper very many that begin anywhere come through rings in shared memory (row_ring.cuh).
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
 #include "cross_entropy/row_clusters.cuh"
 #include "cross_entropy/row_ring.cuh"
 #include "cross_entropy/short_rows.cuh"
+#include "cross_entropy/slab_rows.cuh"
 #include "shared/overlap.cuh"
 
 // ---- A block a row ------------------------------------------------------------------------------
@@ -100,6 +101,18 @@ SHORT_KERNELS(block_8, BLOCK_GROUP, 8, 256)
 ELEMENTS_KERNEL(4)
 ELEMENTS_KERNEL(8)
 ELEMENTS_KERNEL(16)
+
+#define SLAB_KERNEL(WIDTH)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) cross_entropy_slab_##WIDTH(                      \
+        const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
+        long long rows, long long cols) {                                                              \
+        start_early();                                                                                 \
+        losses_of_slab<WIDTH>(x, labels, loss, rows, cols);                                            \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 // ---- Few rows, in pieces ---------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from roofscope.kernels.shared.rows import access_bytes
+from roofscope.kernels.shared.slab import Slab, launch_slab, slab_of
 
 PACK_BYTES = 16
 WARP = 32
@@ -22,6 +23,9 @@ MOST_OF_MANY = 8  # pieces of each of many rows
 ENOUGH_OF_ROUNDS = 0.85  # of the blocks of all rounds: of fewer the last round is the longer for it
 MOST_ELEMENTS = 16  # of a row whose lanes have one each
 SHORT_THREADS = 128
+# Of a slab: rows of up to MOST_ELEMENTS where they are so many, longer ones of so many elements.
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**14, 2**21
+LONGEST_PACKED_SLAB_ROW_BYTES = 32  # where all begin on 16 bytes, and lanes meet in banks of shared memory
 FEW_ROWS = 2  # of a multiprocessor: threads of so few have less to do
 MOST_PACKS = 10  # of a lane
 # The first that holds a row: where there are rows enough, fewer lanes with more packs each take fewer
@@ -81,6 +85,9 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     row_bytes = cols * logits.element_size()
     at_once = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
+    if slab := slab_of_rows(logits):
+        launch_slab(program, "cross_entropy", slab, logits, labels, loss, rows, cols)
+        return loss
     if program.architecture.startswith(HOPPER) and logits.element_size() == MEASURED_BYTES:
         if cluster := cluster_of_row(rows, row_bytes, program.multiprocessor_count):
             blocks, threads = cluster
@@ -110,6 +117,15 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         "cross_entropy_join", rows, threads, logits, labels, piece, loss, cols, pieces, overlaps=True
     )
     return loss
+
+
+def slab_of_rows(logits: torch.Tensor) -> Slab | None:
+    """For very many short rows; None for others."""
+    rows, cols = logits.shape
+    if cols > MOST_ELEMENTS and rows * cols < LEAST_SLAB_ELEMENTS:
+        return None
+    packed = cols * logits.element_size() <= LONGEST_PACKED_SLAB_ROW_BYTES
+    return slab_of(logits, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, packed=packed)
 
 
 class Ring(NamedTuple):

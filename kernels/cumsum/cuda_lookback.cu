@@ -7,16 +7,17 @@
 //   from tile to tile of its row with the sum so far, the next tile already under way. In long rows a block has one
 //   tile, publishes its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
-//   It starts while the words that it waits on are still being zeroed. Where short rows begin on no 16 bytes and are
+//   It starts while the words that it waits on are still being zeroed. On Hopper so many long rows that each
+//   multiprocessor has several tiles come through rings (ring.cuh). Where short rows begin on no 16 bytes and are
 //   many, a thread has one, in shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
 //   no further, one tile a thread, and the sum before a group is handed on by the group before it: one order of
 //   addition, and a chain of one wait in GROUP tiles.
-#include "shared/common.cuh"
+#include "cumsum/ring.cuh"
+#include "cumsum/tile.cuh"
 #include "shared/overlap.cuh"
-#include "shared/shifted.cuh"
 #include "shared/slab.cuh"
 
 constexpr int THREADS = 256;        // as in cuda_lookback.py
@@ -25,116 +26,6 @@ constexpr int GROUP = THREADS;      // tiles, as in cuda_lookback.py
 // Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
 template <int PACKS>
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
-
-// A row cut into packs of 16 aligned bytes. The first and the last one may lie only partly in it.
-struct Grid {
-    const SCALAR *from, *end;  // of all rows
-    long long length;
-    int skew;  // elements of the first pack that lie before the row
-
-    __device__ __forceinline__ Grid(const SCALAR* all, long long row, long long rows, long long cols)
-        : from(all), end(all + rows * cols), length(cols) {
-        skew = static_cast<int>(bytes_past(all + row * cols) / sizeof(SCALAR));
-    }
-    __device__ __forceinline__ long long packs() const { return (length + skew + PACK - 1) / PACK; }
-    __device__ __forceinline__ long long at(long long pack) const { return pack * PACK - skew; }
-    __device__ __forceinline__ bool has(long long at) const { return at >= 0 && at < length; }
-    __device__ __forceinline__ bool is_inside(long long at) const { return at >= 0 && at + PACK <= length; }
-
-    // Zeros where the row is not.
-    __device__ __forceinline__ Bits load(const SCALAR* x, long long at) const {
-        if (is_inside(at)) return __ldg(reinterpret_cast<const Bits*>(x + at));
-        Bits bits = {};
-        if (at + PACK <= 0 || at >= length) return bits;
-        bits = load_near(x + at, from, end);
-        Pack& pack = reinterpret_cast<Pack&>(bits);
-#pragma unroll
-        for (int i = 0; i < PACK; ++i) {
-            if (!has(at + i)) from_float(0.0f, pack.element[i]);
-        }
-        return bits;
-    }
-
-    __device__ __forceinline__ void store(SCALAR* y, long long at, const Pack& pack) const {
-        if (is_inside(at) && is_aligned(y + at)) {
-            store_pack(y + at, pack);
-        } else {
-#pragma unroll
-            for (int i = 0; i < PACK; ++i) {
-                if (has(at + i)) y[at + i] = pack.element[i];
-            }
-        }
-    }
-};
-
-// Sum of the lanes up to this one, of LANES neighbours.
-template <int LANES = WARP>
-__device__ __forceinline__ float warp_running_sum(float value) {
-    const int lane = threadIdx.x % LANES;
-#pragma unroll
-    for (int offset = 1; offset < LANES; offset *= 2) {
-        const float before = __shfl_up_sync(WHOLE_WARP, value, offset, LANES);
-        if (lane >= offset) value += before;
-    }
-    return value;
-}
-
-__device__ __forceinline__ float sum_of(const Bits& bits) {
-    float values[PACK];
-    unpack(bits, values);
-    float sum = values[0];
-#pragma unroll
-    for (int i = 1; i < PACK; ++i) sum += values[i];
-    return sum;
-}
-
-// A tile of TILE_THREADS threads, a warp or a block, PACKS packs each: those of a warp lie one behind the other.
-template <int PACKS, int TILE_THREADS>
-struct Tile {
-    static constexpr int STEP = WARP * PACK;  // elements from one pack of a thread to its next
-
-    static __device__ __forceinline__ long long count(const Grid& grid) {
-        return (grid.packs() + TILE_THREADS * PACKS - 1) / (TILE_THREADS * PACKS);
-    }
-
-    // The position of this thread's first pack.
-    static __device__ __forceinline__ long long first_at(const Grid& grid, long long tile) {
-        const int warp = TILE_THREADS > WARP ? threadIdx.x / WARP : 0;
-        return grid.at(tile * (TILE_THREADS * PACKS) + warp * (WARP * PACKS) + threadIdx.x % WARP);
-    }
-
-    static __device__ __forceinline__ void load(
-        Bits (&packs)[PACKS], const SCALAR* x, const Grid& grid, long long first
-    ) {
-#pragma unroll
-        for (int p = 0; p < PACKS; ++p) packs[p] = grid.load(x, first + p * STEP);
-    }
-
-    // Sum of the warp's packs.
-    static __device__ __forceinline__ float sum(const Bits (&packs)[PACKS]) {
-        float total = 0.0f;
-#pragma unroll
-        for (int p = 0; p < PACKS; ++p) total += sum_of(packs[p]);
-        return warp_sum(total);
-    }
-
-    // Writes one pack of each thread of a warp, after which `before`, what comes before them, includes them.
-    static __device__ __forceinline__ void store(
-        SCALAR* y, const Grid& grid, long long at, const Bits& pack, float& before
-    ) {
-        float values[PACK];
-        unpack(pack, values);
-#pragma unroll
-        for (int i = 1; i < PACK; ++i) values[i] += values[i - 1];
-        const float up_to = warp_running_sum(values[PACK - 1]);
-        const float neighbours = __shfl_up_sync(WHOLE_WARP, up_to, 1);
-        const float base = threadIdx.x % WARP ? before + neighbours : before;
-#pragma unroll
-        for (int i = 0; i < PACK; ++i) values[i] += base;
-        grid.store(y, at, to_pack(values));
-        before += __shfl_sync(WHOLE_WARP, up_to, WARP - 1);
-    }
-};
 
 struct Sums {
     float before;  // of the warps before this one
@@ -153,9 +44,9 @@ __device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
     return {warp ? before : 0.0f, __shfl_sync(WHOLE_WARP, up_to, WARPS - 1)};
 }
 
+// By a block, tile by tile.
 template <int PACKS, int TILE_THREADS>
 __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long row, long long rows, long long cols) {
-    constexpr bool WHOLE_BLOCK = TILE_THREADS > WARP;
     const Grid grid(x, row, rows, cols);
     x += row * cols;
     y += row * cols;
@@ -167,16 +58,12 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     for (long long t = 0; t < tiles; ++t) {
         Bits next[PACKS];
         if (t + 1 < tiles) tile.load(next, x, grid, tile.first_at(grid, t + 1));
-        float before = carried;
-        if constexpr (WHOLE_BLOCK) {
-            const Sums sums = over_warps<TILE_THREADS / WARP>(tile.sum(packs), t % 2);
-            before += sums.before;
-            carried += sums.total;
-        }
+        const Sums sums = over_warps<TILE_THREADS / WARP>(tile.sum(packs), t % 2);
+        float before = carried + sums.before;
+        carried += sums.total;
         const long long first = tile.first_at(grid, t);
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) tile.store(y, grid, first + p * tile.STEP, packs[p], before);
-        if constexpr (!WHOLE_BLOCK) carried = before;
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) packs[p] = next[p];
     }
@@ -209,12 +96,29 @@ LANES_KERNEL(4)
 LANES_KERNEL(8)
 LANES_KERNEL(16)
 
-#define WARP_KERNEL(PACKS)                                                                                \
-    extern "C" __global__ void __launch_bounds__(128) cumsum_warp_##PACKS(                                \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {           \
-        start_early();                                                                                    \
-        const long long row = thread_of_grid() / WARP;                                                    \
-        if (row < rows) cumsum_row<PACKS, WARP>(x, y, row, rows, cols); \
+// A row that a warp holds: no tile comes after it, for which registers would be kept.
+template <int PACKS>
+__device__ __forceinline__ void cumsum_whole_row(
+    const SCALAR* x, SCALAR* y, long long row, long long rows, long long cols
+) {
+    const Grid grid(x, row, rows, cols);
+    x += row * cols;
+    y += row * cols;
+    Tile<PACKS, WARP> tile;
+    const long long first = grid.at(threadIdx.x % WARP);
+    Bits packs[PACKS];
+    tile.load(packs, x, grid, first);
+    float before = 0.0f;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) tile.store(y, grid, first + p * tile.STEP, packs[p], before);
+}
+
+#define WARP_KERNEL(PACKS)                                                                     \
+    extern "C" __global__ void __launch_bounds__(128) cumsum_warp_##PACKS(                     \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                          \
+        const long long row = thread_of_grid() / WARP;                                          \
+        if (row < rows) cumsum_whole_row<PACKS>(x, y, row, rows, cols);                         \
     }
 
 WARP_KERNEL(1)
@@ -252,18 +156,6 @@ WIDE_KERNEL(2)
 WIDE_KERNEL(4)
 
 // ---- Long rows ---------------------------------------------------------------------------------
-
-// A sum and whether it is known yet, in the one word that is written and read at once. Zero: not known.
-__device__ __forceinline__ void make_known(unsigned long long* word, float sum) {
-    *reinterpret_cast<volatile unsigned long long*>(word) = 1ull << 32 | __float_as_uint(sum);
-}
-
-__device__ __forceinline__ float wait_for(const unsigned long long* word) {
-    unsigned long long bits;
-    do bits = *reinterpret_cast<const volatile unsigned long long*>(word);
-    while (!(bits >> 32));
-    return __uint_as_float(static_cast<unsigned>(bits));
-}
 
 // A thread a row, by way of shared memory: many short rows that begin on no 16 bytes.
 template <int WIDTH>
@@ -389,3 +281,10 @@ LOOKBACK_KERNEL(1)
 LOOKBACK_KERNEL(2)
 LOOKBACK_KERNEL(4)
 LOOKBACK_KERNEL(8)
+
+extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows, long long cols,
+    long long tiles
+) {
+    cumsum_by_ring(x, y, words, rows, cols, tiles);
+}

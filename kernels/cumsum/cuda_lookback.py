@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from roofscope.kernels.shared.slab import slab_of
+from roofscope.kernels.shared.slab import launch_slab, slab_of
 
 THREADS = 256  # as in cuda_lookback.cu
 WIDE_THREADS = 1024  # as in cuda_lookback.cu
@@ -17,6 +17,12 @@ LANES = (4, 8, 16)  # of a row that is shorter than a warp
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
+# Of all rows that come through rings, which take some microseconds until all of them are full. Of 16-bit
+# elements a tile has twice as many to add up, and blocks that look back are faster.
+LEAST_RING_BYTES, RING_ELEMENT_BYTES, HOPPER = 32 * 1024 * 1024, 4, "sm_90"
+RING_ROWS = 1.6  # of the multiprocessors: of more rows a block each fills the last round as well
+RING_STAGES, RING_PACKS, RING_WARPS = 6, 4, 16  # as in ring.cuh
+RING_TILE_BYTES, RING_THREADS = RING_PACKS * RING_WARPS * WARP * PACK_BYTES, (RING_WARPS + 3) * WARP
 TILES = 0.75  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
 
 
@@ -35,28 +41,31 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y
-    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count)
+    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS)
     if slab and y.data_ptr() % PACK_BYTES == 0:
-        width, blocks, threads, shared_bytes = slab
-        name, arguments = f"cumsum_slab_{width}", (x, y, rows, cols)
-        program.launch(name, blocks, threads, *arguments, shared_bytes=shared_bytes, overlaps=True)
+        launch_slab(program, "cumsum", slab, x, y, rows, cols)
         return y
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
         row_bytes += PACK_BYTES  # of packs that lie only partly in the row
-    launch(program, x, y, choose(rows, row_bytes, program.multiprocessor_count))
+    has_rings = program.architecture.startswith(HOPPER) and x.element_size() == RING_ELEMENT_BYTES
+    launch(program, x, y, choose(rows, row_bytes, program.multiprocessor_count, has_rings=has_rings))
     return y
 
 
-def choose(rows: int, row_bytes: int, multiprocessors: int) -> Choice:
-    """For rows whose packs, whole or not, take ``row_bytes``."""
+def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) -> Choice:
+    """For rows whose packs, whole or not, take ``row_bytes``; Hopper ``has_rings``."""
     for lanes in LANES:
         if row_bytes <= lanes * PACK_BYTES:
             return Choice(f"lanes_{lanes}", -(-rows * lanes // (WARPS * WARP)), WARPS * WARP)
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
             return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
-    if row_bytes > SHORTEST_LONG_BYTES and rows <= FEW_ROWS * multiprocessors:
+    is_long = row_bytes > SHORTEST_LONG_BYTES
+    if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= LEAST_RING_BYTES:
+        tiles = -(-row_bytes // RING_TILE_BYTES)
+        return Choice("ring", min(rows * tiles, multiprocessors), RING_THREADS, tiles)
+    if is_long and rows <= FEW_ROWS * multiprocessors:
         return looking_back(rows, row_bytes, multiprocessors)
     if rows <= multiprocessors:
         for packs in (2, 4):
@@ -85,8 +94,10 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
         program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols, overlaps=True)
         return
-    count = 1 + rows * (chosen.tiles + -(-chosen.tiles // GROUP))
+    is_ring = chosen.name == "ring"
+    count = 1 + rows * chosen.tiles + (0 if is_ring else rows * -(-chosen.tiles // GROUP))
     words = torch.empty(count, dtype=torch.int64, device=x.device)
     program.launch("cumsum_forget", -(-count // THREADS), THREADS, words, count, overlaps=True)
     arguments = (x, y, words, rows, cols, chosen.tiles)
-    program.launch(name, chosen.blocks, chosen.threads, *arguments, overlaps=True)
+    shared_bytes = RING_STAGES * RING_TILE_BYTES if is_ring else 0
+    program.launch(name, chosen.blocks, chosen.threads, *arguments, shared_bytes=shared_bytes, overlaps=True)

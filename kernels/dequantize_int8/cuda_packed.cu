@@ -1,15 +1,16 @@
 // int8 rows back to numbers, 16 bytes a store.
 //
 // Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
-// Mapping: a block is a tile of blockDim.y rows by UNROLL blockDim.x packs. A thread turns 4 or 8 codes into one pack
-//   of 16 bytes, UNROLL times, all of them loaded before the first is used. A warp reads and writes whole runs.
-//   Rows are cut into packs where x is aligned; where the codes are not aligned there, they are read one by one.
-//   Small matrices of whole packs have a thread for each, so that every multiprocessor has some. Rows of no whole packs
-//   are one run with the matrix, whose packs are aligned on both sides: one may end in another row than it begins in.
+// Mapping: the matrix is one run, whose packs are aligned on both sides: a thread turns 4 or 8 codes into one pack of 16
+//   bytes, which may end in another row than it begins in. Small matrices of long rows of whole packs have a block for
+//   each part of a row, those of other rows a thread for each element. Where codes and x are not aligned alike, a block is
+//   a tile of blockDim.y rows by UNROLL blockDim.x packs, all of a thread's loaded before the first is used: rows are cut
+//   into packs where x is aligned, and codes that are not aligned there are read one by one.
 // Idea: conversions from integers run at a quarter of the rate of the rest: a byte b, its sign bit turned over, is
 //   placed under the exponent of 2^23 instead, which gives 2^23 + 128 + b, and 2^23 + 128 comes off exactly.
 #include "shared/common.cuh"
 #include "shared/division.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_packed.py
 constexpr float BIAS = 8388608.0f + 128.0f;
@@ -53,6 +54,7 @@ extern "C" __global__ void __launch_bounds__(256) dequantize(
     const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long rows,
     long long cols
 ) {
+    start_early();
     const long long row = static_cast<long long>(blockIdx.x) * blockDim.y + threadIdx.y;
     if (row >= rows) return;
     q += row * cols;
@@ -85,6 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) dequantize(
 extern "C" __global__ void __launch_bounds__(128) dequantize_few(
     const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long cols
 ) {
+    start_early();
     const long long row = blockIdx.x;
     const long long col = (static_cast<long long>(blockIdx.y) * blockDim.x + threadIdx.x) * PACK;
     if (col >= cols) return;
@@ -97,6 +100,7 @@ extern "C" __global__ void __launch_bounds__(256) dequantize_run(
     const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long count,
     long long cols, long long multiplier, long long shift
 ) {
+    start_early();
     const unsigned first = static_cast<unsigned>(thread_of_grid()) * PACK, end = static_cast<unsigned>(count);
     if (first >= end) return;
     const Division by_cols(cols, multiplier, shift);
@@ -124,6 +128,7 @@ extern "C" __global__ void __launch_bounds__(256) dequantize_elements(
     const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long count,
     long long cols, long long multiplier, long long shift
 ) {
+    start_early();
     const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
     const Division by_cols(cols, multiplier, shift);

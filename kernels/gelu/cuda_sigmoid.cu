@@ -8,12 +8,14 @@
 //   arXiv:1606.08415, section 2. At the bandwidth of an H200 a 16-bit element has about 31 issue slots; a library tanh
 //   would take them all.
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py
 
 extern "C" __global__ void __launch_bounds__(THREADS) gelu(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
 ) {
+    start_early();
     const auto of = [](float x) {
         // exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
         constexpr float LINEAR = -2.302208198144325f;

@@ -6,12 +6,14 @@
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2; the derivative of s is s (1 - s).
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py
 
 extern "C" __global__ void __launch_bounds__(THREADS) gelu_backward(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, SCALAR* __restrict__ dx, long long n
 ) {
+    start_early();
     const auto of = [](float dy, float x) {
         // exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
         constexpr float LINEAR = -2.302208198144325f;

@@ -10,5 +10,5 @@ def run(program, dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Carry ``dy`` back through GELU at ``x``, both (n,) and contiguous."""
     dx = torch.empty_like(dy)
     packs = -(-dy.nbytes // PACK_BYTES)
-    program.launch("gelu_backward", -(-packs // THREADS), THREADS, dy, x, dx, dy.numel())
+    program.launch("gelu_backward", -(-packs // THREADS), THREADS, dy, x, dx, dy.numel(), overlaps=True)
     return dx

@@ -2,16 +2,18 @@
 //
 // Formula: y[r, c] = (x[r, c] - m_r) / sqrt(v_r + 1e-5) w[c] + b[c], m_r and v_r the row's mean and variance. 8
 //   rows cols FLOP, (2 rows cols + 2 cols) s bytes.
-// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. The variance is taken
 //   about the mean, in a second reduction: the difference of two large sums would lose it. w and b are read again
 //   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that do not start
-//   on 16 bytes have packs where they are aligned, and the elements beside them go one by one. Rows that are too long
-//   for registers go by pieces: read three times, from DRAM the first time, from L1 or L2 then.
+//   on 16 bytes have packs where they are aligned, and the elements beside them go one by one; very many short ones have
+//   a thread each, and come and go as one run by way of shared memory. Rows that are too long for registers go by pieces:
+//   read three times, from DRAM the first time, from L1 or L2 then.
 // Idea: cuda_naive's passes over memory become passes over registers: rows kept on chip by row groups that grow with
 //   them after QuACK (Dao-AILab).
 #include "layer_norm/operation.cuh"
 #include "shared/row_groups.cuh"
+#include "shared/slab_held.cuh"
 
 __device__ __forceinline__ float sum_of(const Bits& pack) {
     float values[PACK], sum = 0.0f;
@@ -147,6 +149,72 @@ KERNEL_OF_ELEMENTS(2, 4)
 KERNEL_OF_ELEMENTS(4, 4)
 KERNEL_OF_ELEMENTS(8, 4)
 KERNEL_OF_ELEMENTS(16, 4)
+
+// Many short rows that begin on 16 bytes: as few lanes as have two packs each.
+KERNEL(layer_norm_pairs_1, 1, 2, 128, 8, PACK)
+KERNEL(layer_norm_pairs_2, 2, 2, 128, 8, PACK)
+KERNEL(layer_norm_pairs_4, 4, 2, 128, 8, PACK)
+KERNEL(layer_norm_pairs_8, 8, 2, 128, 8, PACK)
+
+// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
+template <int WIDTH>
+__device__ __forceinline__ void layer_norm_slab(
+    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols
+) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    const Slab slab(slab_packs, rows, cols);
+    float2* const scales = reinterpret_cast<float2*>(behind_slabs(slab_packs, slab.cols, 1));
+    slab.begin_load(x);
+    for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) scales[col] = {to_float(w[col]), to_float(b[col])};
+    wait_for_copies();
+    if (static_cast<int>(threadIdx.x) < slab.rows) {
+        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
+        float sum = 0.0f, squares = 0.0f;
+        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { sum += to_float(element); });
+        const float mean = quotient(sum, slab.cols);
+        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+            const float difference = to_float(element) - mean;
+            squares = fmaf(difference, difference, squares);
+        });
+        const float scale = rsqrtf(squares / static_cast<float>(slab.cols) + EPSILON);
+        for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
+            from_float(fmaf((to_float(element) - mean) * scale, scales[column].x, scales[column].y), element);
+        });
+    }
+    slab.store(y);
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) layer_norm_slab_##WIDTH(                                \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
+        SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
+        start_early();                                                                                        \
+        layer_norm_slab<WIDTH>(x, w, b, y, rows, cols);                                                       \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
+
+// Such rows of 16-bit elements that a thread holds.
+#ifndef SCALAR_IS_FLOAT32
+constexpr int HELD_BLOCKS = __CUDA_ARCH__ == 900 ? 0 : 1;  // elsewhere some would spill for the sake of more
+
+#define HELD_KERNEL(EACH, WIDTH)                                                                              \
+    extern "C" __global__ void __launch_bounds__(256, HELD_BLOCKS) layer_norm_held_##EACH##_##WIDTH(                       \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
+        SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
+        start_early();                                                                                        \
+        rows_of_slab<EACH, WIDTH>(LayerNorm{x, {w, cols}, {b, cols}, y}, rows, cols);                         \
+    }
+#define HELD_KERNELS(EACH) HELD_KERNEL(EACH, 1) HELD_KERNEL(EACH, 2) HELD_KERNEL(EACH, 4)
+
+HELD_KERNELS(16)
+HELD_KERNELS(24)
+HELD_KERNELS(32)
+HELD_KERNELS(48)
+HELD_KERNELS(64)
+#endif
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(

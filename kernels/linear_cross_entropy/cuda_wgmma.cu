@@ -37,61 +37,110 @@ __device__ __forceinline__ Statistics statistics_of(const float (&logits)[COUNT]
     return {highest * LOG2_E, sum};
 }
 
-template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
-__device__ __forceinline__ void statistics_of_tiles(
-    const CUtensorMap& x, const CUtensorMap& w, const long long* labels, Statistics* pieces, float* at_label,
-    long long rows, long long vocab, long long hidden
+// What the kernels have in common besides their two matrices.
+struct Rest {
+    const long long* labels;
+    Statistics* pieces;
+    float* at_label;
+    long long rows, vocab, hidden;
+};
+
+// The statistics of a thread's logits number `first_sum` and on of a tile, whose warpgroup's rows begin at `top`: piece number
+// `piece` of `count` of a row.
+template <int COUNT>
+__device__ __forceinline__ void leave_statistics(
+    float (&logits)[COUNT], int first_sum, int top, int column0, const Rest& rest, unsigned piece, unsigned count
 ) {
+    const int lane = threadIdx.x % WARP;
+    const long long left = rest.vocab - column0;
+    const auto column_of = [&](int i) { return (first_sum + i) / 4 * 8 + lane % 4 * 2 + i % 2; };
+    if (left < 256) {
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) {
+            if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
+        }
+    }
+    const int first = top + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = first + half * 8;
+        const long long wanted = row < rest.rows ? rest.labels[row] - column0 : -1;
+        if (wanted >= 0 && wanted < left) {
+#pragma unroll
+            for (int i = half * 2; i < COUNT; i += 4) {
+                if (column_of(i) == wanted) rest.at_label[row] = logits[i] * LOG2_E;
+                if (column_of(i + 1) == wanted) rest.at_label[row] = logits[i + 1] * LOG2_E;
+            }
+        }
+        const Statistics mine = statistics_of(logits, half);
+        if (row < rest.rows && lane % 4 == 0) rest.pieces[1ll * row * count + piece] = mine;
+    }
+}
+
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
+__device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
     using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
-    const Tiles tiles(rows, vocab, rank_among<CLUSTER>());
-    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    const Tiles tiles(rest.rows, rest.vocab, rank_among<CLUSTER>());
+    const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
     let_next_start();  // all blocks run at once, so that those of the next kernel keep none away
     const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
                              unsigned&, int warpgroup) {
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
-
-        const int lane = threadIdx.x % WARP, left = static_cast<int>(min(vocab - at.in_b, 1ll * BLOCK_N));
-        const auto column_of = [&](int i) { return i / 4 * 8 + lane % 4 * 2 + i % 2; };
-        if (left < BLOCK_N) {
-#pragma unroll
-            for (int i = 0; i < BLOCK_N / 2; ++i) {
-                if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
-            }
-        }
-        const int first = at.row + warpgroup * 64 + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int row = first + half * 8;
-            const long long wanted = row < rows ? labels[row] - at.in_b : -1;
-            if (wanted >= 0 && wanted < left) {
-#pragma unroll
-                for (int i = half * 2; i < BLOCK_N / 2; i += 4) {
-                    if (column_of(i) == wanted) at_label[row] = logits[i] * LOG2_E;
-                    if (column_of(i + 1) == wanted) at_label[row] = logits[i + 1] * LOG2_E;
-                }
-            }
-            const Statistics mine = statistics_of(logits, half);
-            if (row < rows && lane % 4 == 0) pieces[1ll * row * tiles.columns + at.in_b / BLOCK_N] = mine;
-        }
+        leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
     };
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
 
-#define STATISTICS(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                                     \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+// A tile of 64 x 64 by the PARTS blocks of a cluster, each over a part of hidden: where tiles are few. Of the tile's columns each
+// block then has a part, which is a piece by itself.
+template <int STAGES, int PARTS>
+__device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
+    constexpr int SUMS = 32, SLICE = SUMS / PARTS;
+    static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what is received
+    extern __shared__ __align__(1024) unsigned char stages[];
+    Ring<1, 64, STAGES> ring(stages, 0);
+    Barrier* const all_received = ring.empty + STAGES;
+    if (threadIdx.x == 0) {
+        init_barrier(all_received, 1);
+        arrive_and_expect(all_received, (PARTS - 1) * SLICE * WARPGROUP * 4);
+        publish_barriers();
+    }
+    meet_cluster();
+    const TilesOfMatrix<64, 64> tiles(rest.rows, rest.vocab, 0);
+    const auto at = tiles.at(blockIdx.x / PARTS);
+    const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K), part = rank_in_cluster();
+    const int first = steps * part / PARTS, last = steps * (part + 1) / PARTS;
+    wait_for_previous();
+    if (__shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0) == 1) {
+        if (threadIdx.x % WARPGROUP == 0) {
+            for (int step = first; step < last; ++step) ring.fill(x, w, step, at.row, at.in_b);
+        }
+    } else {
+        float logits[SUMS] = {}, own[SLICE];
+        settle(logits);
+        ring.add_products(logits, last - first, 0);
+        exchange_sums<PARTS>(logits, own, part, ring.boxes_of(0), all_received);
+        leave_statistics(own, part * SLICE, at.row, at.in_b, rest, at.in_b / 64 * PARTS + part, tiles.columns * PARTS);
+    }
+    meet_cluster();
+}
+
+#define STATISTICS(NAME, THREADS, CLUSTER, BODY)                                                                  \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)                      \
         NAME(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w,                        \
              const long long* __restrict__ labels, Statistics* __restrict__ pieces, float* __restrict__ at_label, \
              long long rows, long long vocab, long long hidden) {                                                 \
-        statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(                                                 \
-            x, w, labels, pieces, at_label, rows, vocab, hidden                                                   \
-        );                                                                                                        \
+        BODY(x, w, {labels, pieces, at_label, rows, vocab, hidden});                                              \
     }
-STATISTICS(tile_128x256_pair, 2, 256, 4, 2)
-STATISTICS(tile_128x256, 2, 256, 4, 1)
-STATISTICS(tile_128x128, 2, 128, 6, 1)
-STATISTICS(tile_64x128, 1, 128, 8, 1)
-STATISTICS(tile_64x64, 1, 64, 8, 1)
+#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                            \
+    STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, CLUSTER, (statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES, CLUSTER>))
+STATISTICS_OF_TILES(tile_128x256_pair, 2, 256, 4, 2)
+STATISTICS_OF_TILES(tile_128x256, 2, 256, 4, 1)
+STATISTICS_OF_TILES(tile_128x128, 2, 128, 6, 1)
+STATISTICS_OF_TILES(tile_64x128, 1, 128, 8, 1)
+STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
+STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, (statistics_of_parts<8, 8>))
 
 WHOLE_ROWS_KERNEL
 

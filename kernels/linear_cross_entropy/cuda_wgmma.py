@@ -17,7 +17,10 @@ TILES = {
     "tile_128x128": Tile(128, 128, stages=6, step_ns=440),
     "tile_64x128": Tile(64, 128, stages=8, step_ns=270),
     "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
+    "tile_64x64_by_8": Tile(64, 64, stages=8, step_ns=200),
 }
+PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
+_EXCHANGE_NS = 2000  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
 
@@ -34,15 +37,18 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Te
     needs_hopper(key, x.device)
     (rows, hidden), vocab = x.shape, w.shape[0]
     require_32_bit_product(key, rows, vocab, hidden)
-    name = choose(rows, vocab, program.multiprocessor_count)
+    name = choose(rows, vocab, program.multiprocessor_count, hidden)
     return launch(program, name, x, w, labels)
 
 
-def choose(rows: int, vocab: int, multiprocessors: int) -> str:
+def choose(rows: int, vocab: int, multiprocessors: int, hidden: int) -> str:
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
+    steps = -(-hidden // _STEP)
 
     def time(name: str) -> int:
-        return -(-TILES[name].count(rows, vocab) // multiprocessors) * TILES[name].step_ns
+        parts = PARTS.get(name, 1)
+        rounds = -(-TILES[name].count(rows, vocab) * parts // multiprocessors)
+        return rounds * (-(-steps // parts) * TILES[name].step_ns + (_EXCHANGE_NS if parts > 1 else 0))
 
     return min(TILES, key=time)
 
@@ -56,14 +62,16 @@ def launch(
     if not rows:
         return loss
     x, w = both_in_whole_units(program, x, w)
-    columns = -(-vocab // tile.columns)
+    parts, tiles = PARTS.get(name, 1), tile.count(rows, vocab)
+    blocks = tiles * parts if parts > 1 else tile.blocks(tiles, program.multiprocessor_count)
+    columns = -(-vocab // tile.columns) * parts
     pieces = torch.empty((rows, columns, 2), dtype=torch.float32, device=x.device)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
     program.launch(
-        *(name, tile.blocks(tile.count(rows, vocab), program.multiprocessor_count), tile.threads),
+        *(name, blocks, tile.threads),
         *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
         *(labels, pieces, at_label, rows, vocab, hidden),
-        shared_bytes=tile.shared_bytes,
+        shared_bytes=tile.shared_bytes + 8,  # a barrier more
         overlaps=True,
     )
     blocks = -(-rows * 32 // _THREADS)

@@ -10,7 +10,8 @@
 //   few for the exponent, it is the base. A warp a row joins the sums, and tells whether the row's powers have one base. Such powers
 //   are d but for a factor of the row, and for the label, which is stored again: rows of x take the factor for dw, and
 //   rows of dx in the end. Of other rows another kernel makes d where the powers lie, a warp a row of a tile. The products
-//   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32.
+//   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32. Few rows have
+//   kernels of their own, without a sample: few_powers.cuh and few_rows.cuh.
 // Idea: linear_cross_entropy/cuda_wgmma and linear_cross_entropy_backward/cuda_wgmma make the logits once each, a
 //   quarter of all products. Here the powers of the first pass stay, at 2 bytes each: Hsu et al., "Liger Kernel",
 //   arXiv:2410.10989, which keeps logits. A power in 16 bits is closer than the power of a logit in 16 bits, and a base
@@ -20,57 +21,11 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
-#include "linear_cross_entropy_backward/products.cuh"
+#include "linear_cross_entropy_training/few_rows.cuh"
 
 // ---- The powers of logits -----------------------------------------------------------------------
 
 constexpr int SAMPLED_TILES = 4;  // of a row, as in cuda_wgmma.py
-// In powers of two the base lies so far above the sample's maximum, and the row's maximum no more than so far above the
-// base. So of bfloat16's 126 below 1 there are 46 for what is smaller than the sample's maximum, and sums of 2^17 powers
-// times any weight are finite.
-constexpr float BASE_ABOVE_SAMPLE = 80.0f, MOST_ABOVE_BASE = 72.0f;
-
-// The maximum of one of a thread's two rows, with the other three lanes that have it.
-__device__ __forceinline__ float highest_of(const float (&logits)[BLOCK_N / 2], int half) {
-    float highest = NEGATIVE_INFINITY;
-#pragma unroll
-    for (int i = half * 2; i < BLOCK_N / 2; i += 4) highest = fmaxf(highest, fmaxf(logits[i], logits[i + 1]));
-    highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 1));
-    return LOG2_E * fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 2));
-}
-
-// Makes the powers of one of a thread's two rows out of their logits, relative to the row's base where that is not too low,
-// and to the tile's maximum otherwise.
-__device__ __forceinline__ Statistics make_powers(float (&logits)[BLOCK_N / 2], int half, float base) {
-    const float highest = highest_of(logits, half);
-    if (!(highest <= base + MOST_ABOVE_BASE)) base = highest;
-    const float shift = base == NEGATIVE_INFINITY ? 0.0f : base;
-    float total[2] = {};
-#pragma unroll
-    for (int i = half * 2; i < BLOCK_N / 2; i += 4) {
-#pragma unroll
-        for (int side = 0; side < 2; ++side) {
-            logits[i + side] = fast_exp2(logits[i + side] * LOG2_E - shift);
-            total[side] += logits[i + side];
-        }
-    }
-    float sum = total[0] + total[1];
-    sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
-    sum += __shfl_xor_sync(WHOLE_WARP, sum, 2);
-    return {base, sum};
-}
-
-// Of a thread in a warpgroup's 64 rows: the first of its two rows, and where its sum number i lies in the tile.
-__device__ __forceinline__ int own_row() { return threadIdx.x % WARPGROUP / WARP * 16 + threadIdx.x % WARP / 4; }
-__device__ __forceinline__ int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
-
-__device__ __forceinline__ void hide_beyond(float (&logits)[BLOCK_N / 2], int left) {
-    if (left >= BLOCK_N) return;
-#pragma unroll
-    for (int i = 0; i < BLOCK_N / 2; ++i) {
-        if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
-    }
-}
 
 // The maxima of rows in some first columns, for which `w` ends there.
 extern "C" __global__ void
@@ -145,11 +100,6 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
 
 // ---- The gradient of the logits ------------------------------------------------------------------
 
-struct RowResult {
-    float lse;       // times log2(e)
-    float at_label;  // of d
-};
-
 // A warp a row. The powers of a row whose tiles all have the base that the sample gives are d but for a factor and for
 // the label: its factor goes to `scales`, and its label gets what times the factor is d. Others have the factor 1.
 extern "C" __global__ void join(
@@ -197,11 +147,7 @@ extern "C" __global__ void scale_rows(
     }
 }
 
-constexpr int WARPS_OF_ROWS = 8, TILES_OF_WARP = 4;  // as in cuda_wgmma.py
-static_assert(WARP * PACK == BLOCK_N);
-
-// Makes d of the powers of rows that are not d but for a factor; rows are `width` long. A block has WARPS_OF_ROWS *
-// TILES_OF_WARP neighbouring tiles of a row at a time.
+// Makes d of the powers of rows that are not d but for a factor; rows are `width` long.
 extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) make_weights(
     SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const RowResult* __restrict__ results,
     const float* __restrict__ scales, const long long* __restrict__ labels, const SCALAR* __restrict__ dloss,
@@ -210,36 +156,9 @@ extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) make_weights(
     wait_for_previous();
     const long long row = blockIdx.x / blocks_of_row;
     if (scales[row] != 1.0f) return;
-    const long long label = labels[row];
-    const RowResult result = results[row];
-    const float scale = to_float(dloss[row]);
-    powers += row * width;
-    long long first = blockIdx.x % blocks_of_row * (WARPS_OF_ROWS * TILES_OF_WARP) + threadIdx.x / WARP;
-    for (; first < count; first += blocks_of_row * (WARPS_OF_ROWS * TILES_OF_WARP)) {
-        Pack packs[TILES_OF_WARP];
-        float factors[TILES_OF_WARP];
-#pragma unroll
-        for (int i = 0; i < TILES_OF_WARP; ++i) {
-            const long long tile = first + i * WARPS_OF_ROWS, column = tile * BLOCK_N + threadIdx.x % WARP * PACK;
-            if (column >= width) continue;
-            packs[i] = reinterpret_cast<const Pack*>(powers + column)[0];
-            factors[i] = fast_exp2(pieces[row * count + tile].highest - result.lse) * scale;
-        }
-#pragma unroll
-        for (int i = 0; i < TILES_OF_WARP; ++i) {
-            const long long column = (first + i * WARPS_OF_ROWS) * BLOCK_N + threadIdx.x % WARP * PACK;
-            if (column >= width) continue;
-            float values[PACK];
-            unpack(packs[i], values);
-            const long long here = label - column;
-            const int wanted = here >= 0 && here < PACK ? static_cast<int>(here) : -1;
-#pragma unroll
-            for (int j = 0; j < PACK; ++j) {
-                values[j] = label == IGNORED ? 0.0f : j == wanted ? result.at_label : values[j] * factors[i];
-            }
-            store_pack(powers + column, to_pack(values));
-        }
-    }
+    PartOfRow{width, blocks_of_row, log2_of(BLOCK_N)}.make_weights(
+        powers + row * width, pieces + row * count, results[row], to_float(dloss[row]), labels[row]
+    );
 }
 
 #endif

@@ -11,6 +11,7 @@ from roofscope.kernels.linear_cross_entropy_backward.products import (
     make_dw,
     sums_between,
 )
+from roofscope.kernels.linear_cross_entropy_training import few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
@@ -45,6 +46,9 @@ def run(
         return loss, torch.empty_like(x), torch.zeros_like(w)
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     x, w = both_in_whole_units(program, x, w)
+    if rows <= few_rows.FEW and not is_worth_a_sample(x, w):
+        few_rows.run(program, x, w, labels, dloss, (loss, dx, dw))
+        return loss, dx, dw
     width = vocab + -vocab % 8
     turn = min(max(WEIGHTS_BYTES // (2 * width) // _LEAST_ROWS, 1) * _LEAST_ROWS, rows)
     d_of_turns = torch.empty(turn, width, dtype=x.dtype, device=x.device)

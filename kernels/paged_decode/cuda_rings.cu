@@ -8,36 +8,17 @@
 //   keys and then elements of a head are the 16 rows of mma.sync and query heads its 8 columns: eight heads in a group
 //   waste nothing, where query heads as rows would waste half. movmatrix turns the powers from a result into an
 //   operand. Each warp has its own maximum and sums; they meet once, at the end. Where there are few sequences, each is
-//   split into parts, whose results a second kernel joins.
+//   split into parts, whose results a second kernel joins, or, of a few parts, the blocks of a cluster (joins.cuh).
 // Idea: triton_split's parts of sequences, with copies under way while a tile is multiplied, and operands turned round
 //   because groups of eight leave half of its 16 rows empty: split-KV decoding, Dao et al., "Flash-Decoding" (2023);
 //   swapped operands as in small-batch products.
-#include "paged_decode/pages.cuh"
-#include "shared/ampere.cuh"
-#include "shared/overlap.cuh"
-
 #if !defined(SCALAR_IS_FLOAT32)
 
-constexpr int WARPS = 4;  // as in the launcher
-constexpr int THREADS = WARPS * WARP;
-constexpr int KEYS = 16;                  // of a tile
-constexpr int BLOCK_KEYS = WARPS * KEYS;  // as in the launcher
-constexpr int RING_BYTES = 24 * 1024;     // of a warp, as in the launcher
+#include "paged_decode/joins.cuh"
 
-struct Sizes {
-    long long batch, kv_heads, group, pool, pages, page, splits;
-};
-
-// The keys from `begin` to `end` that a part of a sequence has; parts differ by at most a tile of the block.
-struct Part {
-    int begin, end;
-
-    __device__ __forceinline__ Part(int length, int part, int parts) {
-        const int tiles = (length + BLOCK_KEYS - 1) / BLOCK_KEYS;
-        const int share = (tiles + parts - 1) / parts * BLOCK_KEYS;
-        begin = min(part * share, length);
-        end = min(begin + share, length);
-    }
+struct Sizes {  // 32 bits count all: blocks divide by them before they can ask for anything
+    int batch, kv_heads, group, pool, pages, page, splits;
+    bool is_cluster;  // the parts of a sequence are a cluster, which joins them
 };
 
 template <int DIM>
@@ -59,6 +40,11 @@ __device__ __forceinline__ float over_rows(float value, bool is_maximum) {  // l
         value = is_maximum ? fmaxf(value, other) : value + other;
     }
     return value;
+}
+
+// Brings a line into L2; nothing is read yet, so that it may be written still.
+__device__ __forceinline__ void ask_l2_for(const int* address) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
 // What a warp knows of TILES x 8 query heads. With g = lane / 4, i = lane % 4 a lane has columns 2 i and 2 i + 1 of each
@@ -191,23 +177,33 @@ __device__ __forceinline__ void decode(
     constexpr int TILE = KEYS * DIM * 2, STAGES = RING_BYTES / (2 * TILE), CHUNKS = DIM / CHUNK;
     extern __shared__ __align__(128) unsigned char rings[];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int head_tiles = (sizes.group + TILES * 8 - 1) / (TILES * 8);
+    const unsigned head_tiles = (sizes.group + TILES * 8 - 1) / (TILES * 8);
 
-    // Neighbouring blocks read neighbouring heads of the same pages.
-    long long index = blockIdx.x;
+    // Neighbouring blocks read neighbouring heads of the same pages, those of a cluster other parts of a sequence.
+    unsigned index = sizes.is_cluster ? blockIdx.x / sizes.splits : blockIdx.x;
     const int kv_head = index % sizes.kv_heads;
     index /= sizes.kv_heads;
     const int first_head = index % head_tiles * TILES * 8;
     index /= head_tiles;
-    const long long sequence = index % sizes.batch;
-    const int split = index / sizes.batch;
-    const int heads = min(static_cast<int>(sizes.group) - first_head, TILES * 8);
+    const int sequence = index % sizes.batch;
+    const int split = sizes.is_cluster ? blockIdx.x % sizes.splits : index / sizes.batch;
+    const int heads = min(sizes.group - first_head, TILES * 8);
     const long long query = (sequence * sizes.kv_heads + kv_head) * sizes.group + first_head;
 
+    if (sizes.splits == 1 || sizes.is_cluster) {
+        // Few keys, so that each wait counts: the page that is looked up first, were the sequence as long as its row.
+        const int capacity = sizes.pages * sizes.page;
+        const int guess = Part(capacity, split, sizes.splits).begin + warp * KEYS + lane % KEYS;
+        const int* const entry = table + static_cast<long long>(sequence) * sizes.pages + guess / sizes.page;
+        if (guess < capacity) ask_l2_for(entry);
+        ask_l2_for(lengths + sequence);
+    }
     wait_for_previous();  // all before this overlaps the end of the kernel in front
-    const Pages of_sequence(table + sequence * sizes.pages, lengths[sequence], sizes.pool, sizes.pages, sizes.page);
+    const Pages of_sequence(
+        table + static_cast<long long>(sequence) * sizes.pages, lengths[sequence], sizes.pool, sizes.pages, sizes.page
+    );
     const Part part(of_sequence.length, split, sizes.splits);
-    if (sizes.splits > 1 && part.begin == part.end) return;  // the kernel that joins knows
+    if (sizes.splits > 1 && !sizes.is_cluster && part.begin == part.end) return;  // the kernel that joins knows
 
     unsigned char* const ring = rings + warp * RING_BYTES;
     const int first = part.begin + warp * KEYS;
@@ -227,7 +223,8 @@ __device__ __forceinline__ void decode(
         for (int i = 0; i < KEYS * CHUNKS / WARP; ++i) {
             const int key = i * (WARP / CHUNKS) + lane / CHUNKS, chunk = lane % CHUNKS;
             const int from = __shfl_sync(WHOLE_WARP, row, key);
-            const long long at = (max(from, 0) * sizes.kv_heads + kv_head) * DIM + chunk * CHUNK;
+            const long long at =
+                (static_cast<long long>(max(from, 0)) * sizes.kv_heads + kv_head) * DIM + chunk * CHUNK;
             copy_chunk(to + place<DIM>(key, chunk), k + at, from >= 0);
             copy_chunk(to + TILE + place<DIM>(key, chunk), v + at, from >= 0);
         }
@@ -259,6 +256,21 @@ __device__ __forceinline__ void decode(
 #pragma unroll
         for (int i = 0; i < TILES * 2; ++i) mine.total[i / 2][i % 2] = not_a_number();
     }
+#ifdef HAS_CLUSTERS
+    if (sizes.is_cluster) {
+        // Behind the sums of the warps, which take half of the rings at most.
+        float* const of_part = reinterpret_cast<float*>(rings + WARPS * RING_BYTES / 2);
+        join_warps(
+            mine, reinterpret_cast<float*>(rings), heads, [&](int head, int element, float2 mean, float logarithm) {
+                float* const to = of_part + head * (DIM + 4);
+                *reinterpret_cast<float2*>(to + element) = mean;
+                if (element == 0) to[DIM] = logarithm;
+            }
+        );
+        join_cluster<DIM>(of_part, heads, sizes.splits, o + query * DIM);
+        return;
+    }
+#endif
     join_warps(mine, reinterpret_cast<float*>(rings), heads, [&](int head, int element, float2 mean, float logarithm) {
         if (sizes.splits == 1) {
             from_floats(mean.x, mean.y, o + (query + head) * DIM + element);
@@ -275,9 +287,11 @@ __device__ __forceinline__ void decode(
         const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                     \
         const int* __restrict__ table, const int* __restrict__ lengths, SCALAR* __restrict__ o,                       \
         float* __restrict__ means, float* __restrict__ logarithms, long long batch, long long kv_heads,               \
-        long long group, long long pool, long long pages, long long page, long long splits                            \
+        long long group, long long pool, long long pages, long long page, long long splits, long long is_cluster      \
     ) {                                                                                                               \
-        const Sizes sizes = {batch, kv_heads, group, pool, pages, page, splits};                                      \
+        const Sizes sizes = {static_cast<int>(batch), static_cast<int>(kv_heads), static_cast<int>(group),            \
+                             static_cast<int>(pool),  static_cast<int>(pages),    static_cast<int>(page),             \
+                             static_cast<int>(splits), is_cluster != 0};                                              \
         decode<DIM, TILES>(q, k, v, table, lengths, o, means, logarithms, sizes);                                     \
     }
 DECODE(decode_64, 64, 1)
@@ -285,27 +299,15 @@ DECODE(decode_64_wide, 64, 2)
 DECODE(decode_128, 128, 1)
 DECODE(decode_128_wide, 128, 2)
 
-// Joins the parts of a query head, a thread an element.
-extern "C" __global__ void join(
-    const float* __restrict__ means, const float* __restrict__ logarithms, const int* __restrict__ lengths,
-    SCALAR* __restrict__ o, long long heads, long long capacity, long long splits
-) {
-    const long long row = blockIdx.x;
-    const int length = min(max(static_cast<long long>(lengths[row / heads]), 0ll), capacity);
-    const int share = Part(length, 0, splits).end;
-    const int parts = share ? (length + share - 1) / share : 0;
-    wait_for_previous();
-    means += row * splits * blockDim.x + threadIdx.x;
-    logarithms += row * splits;
-    float top = NEGATIVE_INFINITY, total = 0.0f, mean = 0.0f;
-    for (int part = 0; part < parts; ++part) top = fmaxf(top, logarithms[part]);
-#pragma unroll 4
-    for (int part = 0; part < parts; ++part) {
-        const float weight = relative_power(logarithms[part], top);
-        total += weight;
-        mean += weight * means[part * static_cast<long long>(blockDim.x)];
+#define JOIN(DIM)                                                                                                     \
+    extern "C" __global__ void __launch_bounds__(JOINING) join_##DIM(                                                 \
+        const float* __restrict__ means, const float* __restrict__ logarithms, const int* __restrict__ lengths,       \
+        SCALAR* __restrict__ o, long long heads, long long capacity, long long splits                                 \
+    ) {                                                                                                               \
+        join<DIM>(means, logarithms, lengths, o, static_cast<int>(heads), static_cast<int>(capacity),                 \
+                  static_cast<int>(splits));                                                                          \
     }
-    from_float(total == 0.0f ? 0.0f : mean / total, o[row * blockDim.x + threadIdx.x]);
-}
+JOIN(64)
+JOIN(128)
 
 #endif

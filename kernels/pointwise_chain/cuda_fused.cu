@@ -6,12 +6,14 @@
 // Idea: fusion of pointwise operations, what torch.compile does to them; the factor 2 goes into the
 //   denominator.
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_fused.py
 
 extern "C" __global__ void __launch_bounds__(THREADS) pointwise_chain(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
 ) {
+    start_early();
     const auto of = [](float x) {
         const float positive = x < 0.0f ? 0.0f : x;  // fmaxf would pass over NaN
         return fast_reciprocal(fmaf(0.5f, fast_exp2(-LOG2_E * positive), 0.5f));

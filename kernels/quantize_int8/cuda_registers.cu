@@ -2,18 +2,20 @@
 //
 // Formula: q[r, c] = round(x[r, c] / scale[r]), scale[r] = max_c |x[r, c]| / 127. 3 rows cols FLOP,
 //   rows (cols (s + 1) + 4) bytes.
-// Mapping: a row group owns a row: 4 to 16 lanes up to 256 bytes, a warp up to 1024 columns, a block up to 32768, a
+// Mapping: a row group owns a row: 1 to 16 lanes up to 256 bytes, a warp up to 1024 columns, a block up to 32768, a
 //   cluster up to 262144. A thread keeps PACKS packs
 //   of 16 bytes as they came, all of them under way at once; the row group finds the largest magnitude, and each pack
 //   leaves as 4 or 8 codes in one access. Longer rows are read twice, by a block each, or where they are few by a
 //   block for each piece, in two kernels, the second launched while the first one works. Where a row begins on no 16
-//   bytes, neither does its codes' row on 4 or 8, but whole packs of the one are whole words of the other.
+//   bytes, neither does its codes' row on 4 or 8, but whole packs of the one are whole words of the other. Very many such
+//   rows that are short have a thread each, by way of shared memory.
 // Idea: cuda_naive reads the row for its maximum and again for its codes; here it waits in registers, as in
 //   softmax/cuda_registers, whose sum is left out. Magnitudes are compared as integers, two 16-bit elements an
 //   instruction, so that NaN is not passed over; quotients are exact to the last bit without a division: quantise.cuh.
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
 #include "shared/quantise.cuh"
+#include "shared/slab_rows.cuh"
 
 using Row = Quantiser<127>;
 
@@ -96,6 +98,7 @@ __device__ __forceinline__ void quantize_row(
     extern "C" __global__ void __launch_bounds__(128) quantize_##NAME(                                       \
         const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long rows, \
         long long cols) {                                                                                    \
+        start_early();                                                                                       \
         const long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / GROUP) + threadIdx.x / GROUP; \
         if (row - threadIdx.x % WARP / GROUP >= rows) return;                                                \
         quantize_row<GROUP, PACKS>(                                                                          \
@@ -105,11 +108,14 @@ __device__ __forceinline__ void quantize_row(
 #define BLOCK_KERNEL(VALUES)                                                                                 \
     extern "C" __global__ void __launch_bounds__(1024) quantize_block_##VALUES(                              \
         const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long cols) { \
+        start_early();                                                                                       \
         const long long row = blockIdx.x;                                                                    \
         quantize_row<2 * WARP, VALUES / PACK>(                                                               \
             x + row * cols, q + row * cols, scale + row, cols, threadIdx.x, blockDim.x);                     \
     }
 
+LANES_KERNEL(lanes_1, 1, 1)
+LANES_KERNEL(lanes_2, 2, 1)
 LANES_KERNEL(lanes_4, 4, 1)
 LANES_KERNEL(lanes_8, 8, 1)
 LANES_KERNEL(lanes_16, 16, 1)
@@ -118,6 +124,41 @@ LANES_KERNEL(warp_16, WARP, 16 / PACK)
 LANES_KERNEL(warp_32, WARP, 32 / PACK)
 BLOCK_KERNEL(16)
 BLOCK_KERNEL(32)
+
+// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
+template <int WIDTH>
+__device__ __forceinline__ void quantize_slab(
+    const SCALAR* x, signed char* q, float* scale, long long rows, long long cols
+) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    const Slab slab(slab_packs, rows, cols);
+    unsigned char* const bytes = reinterpret_cast<unsigned char*>(behind_slabs(slab_packs, slab.cols, 1));
+    slab.load(x);
+    if (static_cast<int>(threadIdx.x) < slab.rows) {
+        const SlabRow<WIDTH> here(slab.row(threadIdx.x), slab.cols);
+        unsigned largest = 0;
+        for_elements<WRITES_NONE>(here, [&](int, const SCALAR& element) { largest = max(largest, bits_of(element)); });
+        const Row row(magnitude_of(largest));
+        unsigned char* const codes = bytes + threadIdx.x * slab.cols;
+        for_elements<WRITES_NONE>(here, [&](int column, const SCALAR& element) {
+            codes[column] = static_cast<unsigned char>(row.code(to_float(element)));
+        });
+        scale[slab.first + threadIdx.x] = row.scale;
+    }
+    store_bytes(slab, bytes, reinterpret_cast<unsigned char*>(q));
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) quantize_slab_##WIDTH(                                  \
+        const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long rows, \
+        long long cols) {                                                                                     \
+        start_early();                                                                                        \
+        quantize_slab<WIDTH>(x, q, scale, rows, cols);                                                        \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

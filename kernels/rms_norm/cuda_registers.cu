@@ -2,15 +2,17 @@
 //
 // Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares. 4 rows cols FLOP, (2
 //   rows cols + cols) s bytes.
-// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. w is read again by every
 //   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that do
-//   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one. Rows that are
-//   too long for registers go by pieces and are read twice, the second time from L1 or L2.
+//   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one; very many short
+//   ones have a thread each, and come and go as one run by way of shared memory. Rows that are too long for registers go
+//   by pieces and are read twice, the second time from L1 or L2.
 // Idea: layer_norm/cuda_registers with one statistic less: rows kept on chip by row groups that grow with them after
 //   QuACK (Dao-AILab).
 #include "shared/rms_norm_parts.cuh"
 #include "shared/row_groups.cuh"
+#include "shared/slab_held.cuh"
 
 template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
@@ -96,6 +98,67 @@ KERNEL_OF_ELEMENTS(2, 4)
 KERNEL_OF_ELEMENTS(4, 4)
 KERNEL_OF_ELEMENTS(8, 4)
 KERNEL_OF_ELEMENTS(16, 4)
+
+// Many short rows that begin on 16 bytes: as few lanes as have two packs each.
+KERNEL(rms_norm_pairs_1, 1, 2, 128, 8, PACK)
+KERNEL(rms_norm_pairs_2, 2, 2, 128, 8, PACK)
+KERNEL(rms_norm_pairs_4, 4, 2, 128, 8, PACK)
+KERNEL(rms_norm_pairs_8, 8, 2, 128, 8, PACK)
+
+// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
+template <int WIDTH>
+__device__ __forceinline__ void rms_norm_slab(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    const Slab slab(slab_packs, rows, cols);
+    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1));
+    slab.begin_load(x);
+    for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) scales[col] = to_float(w[col]);
+    wait_for_copies();
+    if (static_cast<int>(threadIdx.x) < slab.rows) {
+        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
+        float squares = 0.0f;
+        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+            squares = fmaf(to_float(element), to_float(element), squares);
+        });
+        const float scale = rsqrtf(squares / static_cast<float>(slab.cols) + EPSILON);
+        for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
+            from_float(to_float(element) * scale * scales[column], element);
+        });
+    }
+    slab.store(y);
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_slab_##WIDTH(                                  \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
+        long long rows, long long cols) {                                                                     \
+        start_early();                                                                                        \
+        rms_norm_slab<WIDTH>(x, w, y, rows, cols);                                                            \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
+
+// Such rows of 16-bit elements that a thread holds.
+#ifndef SCALAR_IS_FLOAT32
+#define HELD_KERNEL(EACH, WIDTH)                                                                              \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_held_##EACH##_##WIDTH(                         \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
+        long long rows, long long cols) {                                                                     \
+        start_early();                                                                                        \
+        rows_of_slab<EACH, WIDTH>(RmsNorm{x, {w, cols}, y}, rows, cols);                                      \
+    }
+#define HELD_KERNELS(EACH) HELD_KERNEL(EACH, 1) HELD_KERNEL(EACH, 2) HELD_KERNEL(EACH, 4)
+
+HELD_KERNELS(16)
+HELD_KERNELS(24)
+HELD_KERNELS(32)
+HELD_KERNELS(48)
+HELD_KERNELS(64)
+#endif
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols) {

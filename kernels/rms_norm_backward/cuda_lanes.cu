@@ -2,10 +2,13 @@
 //
 // Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
 //   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
-// Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for, or rows that do not begin on 16
-//   bytes several warps each (norm_skewed.cuh); the blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in the same order.
+// Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
+//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), or where they are short and very many a
+//   thread each (norm_slab.cuh). The blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in the
+//   same order.
 // Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
 #include "shared/norm_skewed.cuh"
+#include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
 
 #define KERNEL(NAME, LANES, ...)                                                                  \
@@ -28,6 +31,14 @@ KERNELS(4)
 KERNELS(8)
 KERNELS(16)
 KERNELS(32)
+
+// Rows that begin anywhere, a thread each.
+extern "C" __global__ void __launch_bounds__(256) rms_norm_backward_slab(
+    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,
+    const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial, long long rows, long long cols
+) {
+    slab_gradients<false, 1>(dy, x, w, nullptr, rstd, dx, partial, rows, static_cast<int>(cols));
+}
 
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \

@@ -2,86 +2,17 @@
 //
 // Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares; codes e4m3(448 y[r, c] / l_r),
 //   l_r = max_c |y[r, c]|, and scale l_r / 448. 6 rows cols FLOP, rows (cols (s + 1) + 4) + cols s bytes.
-// Mapping: as rms_norm/cuda_registers: a row group of 8 lanes to 1024 threads owns a row, and each thread keeps 1 to 8
+// Mapping: as rms_norm/cuda_registers: a row group of 1 lane to 1024 threads owns a row, and each thread keeps 1 to 8
 //   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that do not start on 16 bytes have
-//   packs where they are aligned. Rows that are too long for registers go by pieces and are read twice; where they are
+//   packs where they are aligned; very many short ones have a thread each, by way of shared memory. Rows that are too long for registers go by pieces and are read twice; where they are
 //   few and long, a block has each piece, in two kernels, the second launched while the first one works.
 // Idea: cuda_naive's three passes wait for each other: the largest result for the root, codes for both. But the root
 //   cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
 //   once, across one barrier, and no code waits for the root, which is in the scale alone. A product of two 16-bit
 //   numbers is exact in float32.
-#include <cuda_fp8.h>
-
+#include "rms_norm_quantize_fp8/slab_rows.cuh"
 #include "shared/overlap.cuh"
-#include "shared/quantise.cuh"
-#include "shared/rms_norm.cuh"
 #include "shared/row_parts.cuh"
-
-constexpr float LARGEST_CODE = 448.0f;
-
-// Of a thread's elements, then of a row's.
-struct Statistics {
-    float squares = 0.0f;
-    unsigned largest = 0;  // bits of the largest |x w|, as quantise.cuh compares magnitudes
-
-    __device__ __forceinline__ void take(const Bits& pack, const Bits& w) {
-        float values[PACK], weights[PACK];
-        unpack_words(pack, values);
-        unpack_words(w, weights);
-#pragma unroll
-        for (int i = 0; i < PACK; ++i) {
-            squares = fmaf(values[i], values[i], squares);
-            largest = max(largest, __float_as_uint(values[i] * weights[i]) & 0x7fffffffu);
-        }
-    }
-
-    // Over a row group; each of its threads gets it.
-    template <int GROUP>
-    __device__ __forceinline__ Statistics over_group() const {
-        if constexpr (GROUP <= WARP) {
-            return {lanes_sum<GROUP>(squares), largest_over<GROUP>(largest)};
-        } else {
-            __shared__ Statistics partial[WARP];
-            const int lane = threadIdx.x % WARP;
-            const Statistics mine = over_group<WARP>();
-            if (lane == 0) partial[threadIdx.x / WARP] = mine;
-            __syncthreads();
-            return (lane < blockDim.x / WARP ? partial[lane] : Statistics{0.0f, 0}).over_group<WARP>();
-        }
-    }
-};
-
-// How a row is quantised, from its statistics and the reciprocal of its length.
-struct Row {
-    float scale;
-    float factor;  // of x w
-
-    __device__ __forceinline__ Row(const Statistics& row, float one_of_cols) {
-        // At least 2^-100, so that the reciprocal is finite; as integers, because a NaN has to stay one.
-        const float divisor = __uint_as_float(max(row.largest, 0x0d800000u));
-        const float inverse = fast_reciprocal(divisor);
-        factor = LARGEST_CODE * fmaf(inverse, fmaf(-divisor, inverse, 1.0f), inverse);
-        const float rstd = rsqrtf(fmaf(row.squares, one_of_cols, EPSILON));
-        scale = row.largest == 0 ? 1.0f : rstd * __uint_as_float(row.largest) * (1.0f / LARGEST_CODE);
-    }
-
-    __device__ __forceinline__ PackedBytes codes(const Bits& pack, const Bits& w) const {
-        float values[PACK], weights[PACK];
-        unpack_words(pack, values);
-        unpack_words(w, weights);
-        PackedBytes codes;
-#pragma unroll
-        for (int i = 0; i < PACK; i += 4) {
-            codes.word[i / 4] = two(values + i, weights + i) | two(values + i + 2, weights + i + 2) << 16;
-        }
-        return codes;
-    }
-
-    __device__ __forceinline__ unsigned two(const float* x, const float* w) const {
-        const float2 quotients = {x[0] * w[0] * factor, x[1] * w[1] * factor};
-        return __nv_cvt_float2_to_fp8x2(quotients, __NV_SATFINITE, __NV_E4M3);
-    }
-};
 
 template <bool PACKED>
 __device__ __forceinline__ void store(const Share<PACKED>& share, unsigned char* q, int p, const PackedBytes& codes) {
@@ -143,6 +74,24 @@ KERNEL(rms_norm_quantize_warp_2, 32, 2, 128, 8)
 KERNEL(rms_norm_quantize_block_4, BLOCK_GROUP, 4, 512, 2)
 // Not 8 packs of half the threads: beside the scales of columns they do not fit into 64 registers.
 KERNEL(rms_norm_quantize_long_4, BLOCK_GROUP, 4, 1024, 1)
+
+// Many short rows that begin on 16 bytes: as few lanes as have two packs each.
+KERNEL(rms_norm_quantize_pairs_1, 1, 2, 128, 8)
+KERNEL(rms_norm_quantize_pairs_2, 2, 2, 128, 8)
+KERNEL(rms_norm_quantize_pairs_4, 4, 2, 128, 8)
+KERNEL(rms_norm_quantize_pairs_8, 8, 2, 128, 8)
+
+#define SLAB_KERNEL(WIDTH)                                                                           \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_quantize_slab_##WIDTH(               \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,  \
+        float* __restrict__ scale, long long rows, long long cols) {                                \
+        start_early();                                                                               \
+        quantise_slab<WIDTH>(x, w, q, scale, rows, cols);                                            \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 // Rows that do not start on 16 bytes: packs lie where x is aligned, the codes of each alike, and the elements beside them
 // go one by one.

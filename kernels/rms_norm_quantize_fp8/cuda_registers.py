@@ -4,8 +4,11 @@ import torch
 
 from roofscope.kernels.shared.row_pieces import row_pieces
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows, starts_early
+from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
 
 WARP = 32
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 128, 2**14
+SLAB_ROWS_OF_A_COLUMN = 1024  # at least: a thread has a row
 PACKS = 4  # of a thread
 PIECE_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024
@@ -19,6 +22,11 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
     scale = torch.empty(rows, dtype=torch.float32, device=x.device)
     tensors = (x, w, q, scale)
     packs = -(-cols * x.element_size() // PACK_BYTES)
+    fewest, space = max(FEWEST_SLAB_ROWS, SLAB_ROWS_OF_A_COLUMN * cols), Space(code_bytes=1, column_floats=1)
+    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, fewest, space)
+    if slab and q.data_ptr() % PACK_BYTES == 0:
+        launch_slab(program, "rms_norm_quantize", slab, *tensors, rows, cols)
+        return q, scale
     if cols * x.element_size() > LONGEST_WHOLE_ROW_BYTES and _lie_alike(x, q):
         one_round = PIECE_THREADS * PACK_BYTES // x.element_size()
         length, pieces = row_pieces(rows, cols, one_round, program.multiprocessor_count)
@@ -36,7 +44,7 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
         early = starts_early(rows, program.multiprocessor_count)
         program.launch("rms_norm_quantize_long_4", rows, threads, *tensors, rows, cols, overlaps=early)
     else:
-        launch_rows(program, "rms_norm_quantize", *tensors, at_any_alignment=_lie_alike(x, q))
+        launch_rows(program, "rms_norm_quantize", *tensors, at_any_alignment=_lie_alike(x, q), pairs=True)
     return q, scale
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from roofscope.kernels.shared.slab import slab_of
+from roofscope.kernels.shared.slab import launch_slab, slab_of
 
 UNROLL = 4  # as in cuda_pieces.cu
 PACK_BYTES = 16
@@ -27,16 +27,15 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     words = -(-(row_bytes + PACK_BYTES - x.element_size()) // PACK_BYTES)  # that a row may lie in
     threads = WARPS * WARP
+    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS)
+    if slab and cols > ELEMENTS_OF_LANE:
+        launch_slab(program, "row_sum", slab, x, y, rows, cols)
+        return y
     if 0 < cols <= MOST_ELEMENTS:
         lanes = 1 if cols <= ELEMENTS_OF_LANE else 2
         blocks = -(-rows * lanes // threads)
         name = f"row_sum_elements_{lanes}_{ELEMENTS_OF_LANE}"
         program.launch(name, blocks, threads, x, y, rows, cols, overlaps=True)
-        return y
-    if slab := slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, program.multiprocessor_count):
-        width, blocks, slab_threads, shared_bytes = slab
-        name = f"row_sum_slab_{width}"
-        program.launch(name, blocks, slab_threads, x, y, rows, cols, shared_bytes=shared_bytes, overlaps=True)
         return y
     for lanes in (4, 8, 16):
         if cols > 0 and words <= lanes:

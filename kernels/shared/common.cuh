@@ -80,6 +80,14 @@ __device__ __forceinline__ uint4 load_evict_last(const void* address) {
     return bits;
 }
 
+// 16 bytes without a hint, volatile likewise.
+__device__ __forceinline__ Pack load_pack_in_place(const SCALAR* address) {
+    uint4 bits;
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w) : "l"(address));
+    return reinterpret_cast<const Pack&>(bits);
+}
+
 __device__ __forceinline__ Pack load_pack_evict_last(const SCALAR* address) {
     const uint4 bits = load_evict_last(address);
     return reinterpret_cast<const Pack&>(bits);
@@ -204,6 +212,9 @@ __device__ __forceinline__ Pack map_packs(const Map& map, const Packs&... x) {
     return to_pack(values);
 }
 
+// Elements of an array up to which the hint gains nothing: L2 has room for about as much.
+constexpr long long UNHINTED = (64 << 20) / sizeof(SCALAR);
+
 // Elements [thread * PACK, thread * PACK + PACK) of n. What torch allocates is aligned, so that only views
 // and the last few elements go one by one.
 //
@@ -215,7 +226,8 @@ __device__ __forceinline__ void map_run(long long thread, const Map& map, SCALAR
     const long long first = thread * PACK;
     const long long left = n - first;
     if (left >= PACK && are_aligned(y, x...)) {
-        store_whole_pack(y + first, map_packs(map, load_pack_evict_last(x + first)...));
+        if (n <= UNHINTED) store_whole_pack(y + first, map_packs(map, load_pack_in_place(x + first)...));
+        else store_whole_pack(y + first, map_packs(map, load_pack_evict_last(x + first)...));
         return;
     }
 #pragma unroll 1

@@ -1,5 +1,7 @@
 """How the gradients of the norms of many short rows are launched: norm_lanes.cuh, norm_skewed.cuh."""
 
+from typing import NamedTuple
+
 import torch
 
 from roofscope import CudaProgram, Refusal
@@ -9,6 +11,12 @@ WARP = 32
 THREADS = 256  # as in norm_lanes.cuh, and as in norm_skewed.cuh, or those of a row group
 MOST_GROUP = 512  # threads of a row
 LEAST_ACCESS = 4  # bytes on which all rows begin whose lanes need not begin earlier
+# Of rows that begin anywhere and have a thread each.
+MOST_SLAB_COLS, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**15, 2**18
+RESERVED_BYTES = 1024  # of each block, by the driver
+SLAB_ROW_BYTES = 12  # beside dy and x: a weight, and what the row has
+LEAST_SLAB_BLOCKS = 4  # of a multiprocessor
+MOST_BLOCK_BYTES, MOST_RESIDENT_THREADS = 64 * 1024, 2048  # of shared memory; of a multiprocessor
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
 
 
@@ -39,6 +47,14 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
+    if not packed and not narrow and (slab := _slab(program, inputs, dx)):
+        partial = torch.empty((len(column_sums), slab.blocks, cols), dtype=torch.float32, device=x.device)
+        arguments, shared = (*inputs, dx, partial, rows, cols), slab.shared_bytes
+        program.launch(
+            f"{name}_slab", slab.blocks, slab.threads, *arguments, shared_bytes=shared, overlaps=True
+        )
+        _add_up(program, name, partial, column_sums)
+        return
     lanes = 1 << (packs - 1).bit_length()
     kind = "packed" if packed else f"by_{access}" if narrow else "skewed"
     threads = max(THREADS, lanes)
@@ -49,6 +65,36 @@ def launch_lanes(
     partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
     arguments = (*inputs, dx, partial, rows, cols)
     program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *arguments, overlaps=True)
-    grid = (-(-cols // WARP), len(column_sums))
-    arguments = (partial, *column_sums, blocks, cols)
+    _add_up(program, name, partial, column_sums)
+
+
+class _Slab(NamedTuple):
+    blocks: int
+    threads: int
+    shared_bytes: int
+
+
+def _slab(program: CudaProgram, inputs: tuple[torch.Tensor, ...], dx: torch.Tensor) -> _Slab | None:
+    """Blocks that stay, for many short rows that begin anywhere, a thread each: norm_slab.cuh."""
+    dy, x, *_ = inputs
+    rows, cols = x.shape
+    if cols > MOST_SLAB_COLS or rows < FEWEST_SLAB_ROWS or x.numel() < LEAST_SLAB_ELEMENTS:
+        return None
+    if any(tensor.data_ptr() % PACK_BYTES for tensor in (dy, x, dx)):
+        return None
+    row_bytes = 2 * cols * x.element_size() + SLAB_ROW_BYTES
+    # Smaller blocks where a multiprocessor has few.
+    few = rows < LEAST_SLAB_BLOCKS * program.multiprocessor_count * THREADS
+    threads = THREADS // 2 if few or THREADS * row_bytes > MOST_BLOCK_BYTES else THREADS
+    of_multiprocessor = torch.cuda.get_device_properties(x.device).shared_memory_per_multiprocessor
+    most = of_multiprocessor // (threads * row_bytes + RESERVED_BYTES)
+    blocks = max(min(most, MOST_RESIDENT_THREADS // threads), 1) * program.multiprocessor_count
+    return _Slab(min(-(-rows // threads), blocks), threads, threads * row_bytes)
+
+
+def _add_up(
+    program: CudaProgram, name: str, partial: torch.Tensor, column_sums: tuple[torch.Tensor, ...]
+) -> None:
+    _, blocks, cols = partial.shape
+    grid, arguments = (-(-cols // WARP), len(column_sums)), (partial, *column_sums, blocks, cols)
     program.launch(f"{name}_columns", grid, (WARP, WARP), *arguments, overlaps=True)

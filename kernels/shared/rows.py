@@ -1,10 +1,12 @@
 """Launches kernels over rows that rows.cuh shares among row groups: the choice of the row group."""
 
 import math
+from typing import NamedTuple
 
 import torch
 
 from roofscope import CudaProgram
+from roofscope.kernels.shared.slab import Slab, Space, slab_of
 
 PACK_BYTES = 16
 _WARP = 32
@@ -12,11 +14,26 @@ _LANES_PACKS = 4  # of a thread in a row group of lanes
 _LANES_THREADS = 128  # of a block of short rows
 # Of a row that goes element by element, and elements of each.
 _LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
+_PAIR_LANES = (1, 2, 4, 8)  # of a row of up to two packs each, where rows are many
+# Of a slab: shorter rows go as fast by elements, and of fewer elements shared memory does not pay, nor where
+# rows are long for how few threads have one.
+_LEAST_SLAB_COLS, _LEAST_SLAB_ELEMENTS, _ROWS_OF_A_COLUMN = 5, 2**20, 768
+_LONGEST_SLAB_ROW_BYTES = 128
+# Where rows begin on no 4 bytes and columns have scales, which lie otherwise in every row, all else is slow.
+_LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS, _NARROWEST_BYTES = 256, 2**14, 4
+_HELD_BYTES = 2  # of the elements of rows that a thread holds
 _MOST_THREADS = 512  # of a block that is a row group
 _BLOCK_PACKS = (4, 8)  # of a thread then, at most
 _FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work
 _FEW_ROWS_THREADS = 64  # of a block then
 _UNEVEN_BLOCKS = 4  # of a multiprocessor, at most, where calls start early
+
+
+class Held(NamedTuple):
+    """Rows that a thread holds in registers: the least columns, and how many it has room for."""
+
+    least: int
+    sizes: tuple[int, ...]
 
 
 def launch_rows(
@@ -28,6 +45,9 @@ def launch_rows(
     narrow: tuple[int, ...] = (),
     narrow_packs: int = _BLOCK_PACKS[-1],
     by_elements: bool = False,
+    pairs: bool = False,
+    slab: Space | None = None,
+    held: Held | None = None,
 ) -> None:
     """Launch ``<name>_lanes_8``, ``_warp_1``, ``_block_4`` or another over the rows of ``x``, (rows, cols).
 
@@ -35,11 +55,18 @@ def launch_rows(
     ``at_any_alignment``: there are ``<name>_any_8``, ``_any_block_4`` and so on for rows that are not packed.
     ``narrow``: the bytes on which such rows may all start so that there are ``<name>_lanes_8_by_<bytes>``,
     ``_block_4_by_<bytes>`` and so on for them, up to ``narrow_packs`` of a thread. ``by_elements``: there are
-    ``<name>_elements_<lanes>_<each>`` for short rows that are not packed.
+    ``<name>_elements_<lanes>_<each>`` for short rows that are not packed. ``pairs``: there are
+    ``<name>_pairs_1`` to ``_8`` for many short rows that are. ``slab``: there are ``<name>_slab_1``, ``_2``
+    and ``_4`` for many short rows that are not, a thread each, which need so much shared memory. ``held``:
+    there are ``<name>_held_8_1`` and so on for rows of 16-bit elements that such a thread holds.
     """
     rows, cols = x.shape
     tensors = (x, *others)
     access = access_bytes(cols, *tensors)
+    if slab and (found := many_short_rows(slab, x, *others)):
+        name, grid, block, shared = _slab_kernel(name, x, found, held)
+        program.launch(name, grid, block, *tensors, rows, cols, shared_bytes=shared, overlaps=True)
+        return
     if by_elements and access < PACK_BYTES and 0 < cols <= math.prod(_LANES_AND_EACH[-1]):
         lanes, each = next(pair for pair in _LANES_AND_EACH if cols <= math.prod(pair))
         group, grid, block = f"elements_{lanes}_{each}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
@@ -47,7 +74,8 @@ def launch_rows(
         packs = -(-cols * x.element_size() // PACK_BYTES)
         group, grid, block = _narrow_group(rows, packs, access, program.multiprocessor_count)
     else:
-        group, grid, block = _row_group(rows, cols, *tensors, at_any_alignment=at_any_alignment)
+        how = {"at_any_alignment": at_any_alignment, "pairs": pairs}
+        group, grid, block = _row_group(rows, cols, *tensors, **how)
     early = grid != rows or starts_early(rows, program.multiprocessor_count)
     program.launch(f"{name}_{group}", grid, block, *tensors, rows, cols, overlaps=early)
 
@@ -71,12 +99,43 @@ def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
     return access_bytes(cols, *tensors) == PACK_BYTES
 
 
-def _row_group(rows: int, cols: int, *tensors: torch.Tensor, at_any_alignment: bool) -> tuple[str, int, int]:
+def many_short_rows(space: Space, x: torch.Tensor, *others: torch.Tensor) -> Slab | None:
+    """A slab for rows so short and many that nothing else is as fast; all tensors begin on 16 bytes."""
+    rows, cols = x.shape
+    if any(tensor.data_ptr() % PACK_BYTES for tensor in others):
+        return None
+    row_bytes = cols * x.element_size()
+    if row_bytes > _LONGEST_SLAB_ROW_BYTES:
+        loose = space.column_floats > 0 and row_bytes % _NARROWEST_BYTES != 0
+        return slab_of(x, _LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS, space) if loose else None
+    if cols < _LEAST_SLAB_COLS or rows * cols < _LEAST_SLAB_ELEMENTS:
+        return None
+    return slab_of(x, _LONGEST_SLAB_ROW_BYTES, _ROWS_OF_A_COLUMN * cols, space)
+
+
+def _slab_kernel(name: str, x: torch.Tensor, slab: Slab, held: Held | None) -> tuple[str, int, int, int]:
+    """The kernel, its blocks, their threads and their shared memory."""
+    rows, cols = x.shape
+    # Of an odd number of 16-bit elements one lies beside the accesses.
+    each = cols - cols % 2
+    if held and x.element_size() == _HELD_BYTES and cols >= held.least and each <= held.sizes[-1]:
+        size = next(size for size in held.sizes if each <= size)
+        shared = _LANES_THREADS * cols * _HELD_BYTES
+        return f"{name}_held_{size}_{slab.width}", -(-rows // _LANES_THREADS), _LANES_THREADS, shared
+    return f"{name}_slab_{slab.width}", slab.blocks, slab.threads, slab.shared_bytes
+
+
+def _row_group(
+    rows: int, cols: int, *tensors: torch.Tensor, at_any_alignment: bool, pairs: bool
+) -> tuple[str, int, int]:
     packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
     if packed := are_packed(cols, *tensors):
         for most in (1, 2):  # packs of a thread
             if packs <= most * _WARP and rows <= _FEW_ROWS:
                 return f"warp_{most}", -(-rows * _WARP // _FEW_ROWS_THREADS), _FEW_ROWS_THREADS
+        for lanes in _PAIR_LANES if pairs else ():
+            if packs <= 2 * lanes:
+                return f"pairs_{lanes}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
     if packed or (at_any_alignment and cols):
         for lanes in (8, 16, 32):
             if packs <= lanes * _LANES_PACKS:

@@ -19,7 +19,10 @@ struct Slab {
     Bits* packs;
 
     __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols)
-        : first(static_cast<long long>(blockIdx.x) * blockDim.x), cols(static_cast<int>(all_cols)), packs(packs) {
+        : Slab(packs, all_rows, all_cols, blockIdx.x) {}
+    // Slab number `number`.
+    __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols, long long number)
+        : first(number * blockDim.x), cols(static_cast<int>(all_cols)), packs(packs) {
         rows = static_cast<int>(min(all_rows - first, static_cast<long long>(blockDim.x)));
         count = rows * cols;
     }
@@ -27,11 +30,15 @@ struct Slab {
         return reinterpret_cast<SCALAR*>(packs) + number * cols;
     }
 
-    __device__ __forceinline__ void load(const SCALAR* x) const {
+    // The block waits for what it has begun to load by wait_for_copies().
+    __device__ __forceinline__ void begin_load(const SCALAR* x) const {
         x += first * cols;
         int at = threadIdx.x * PACK;
         for (; at + PACK <= count; at += blockDim.x * PACK) start_copy<false>(packs + at / PACK, x + at);
         if (at < count) packs[at / PACK] = load_elements(x + at, count - at);
+    }
+    __device__ __forceinline__ void load(const SCALAR* x) const {
+        begin_load(x);
         wait_for_copies();
     }
     __device__ __forceinline__ void store(SCALAR* y) const {

@@ -4,11 +4,21 @@ from typing import NamedTuple
 
 import torch
 
+from roofscope import CudaProgram
+
 PACK_BYTES = 16
-SLAB_BYTES = 32 * 1024  # of a block at most
-THREADS = (256, 128, 64)  # of a block
-BLOCKS_PER_MULTIPROCESSOR = 2  # at least, where smaller blocks give so many
+SLAB_BYTES = 48 * 1024  # of a block at most
+# Of a block: the most that have no more bytes of slabs. Blocks take time, and rows of few bytes need many.
+THREADS_AND_BYTES = ((256, 4 * 1024), (128, 24 * 1024), (64, SLAB_BYTES))
 WIDTHS = (4, 2, 1)  # elements of an access
+
+
+class Space(NamedTuple):
+    """What a block has in shared memory."""
+
+    slabs: int = 1  # of its rows
+    code_bytes: int = 0  # of an element
+    column_floats: int = 0  # of a column
 
 
 class Slab(NamedTuple):
@@ -20,16 +30,31 @@ class Slab(NamedTuple):
     shared_bytes: int
 
 
-def slab_of(x: torch.Tensor, longest_bytes: int, fewest_rows: int, multiprocessors: int) -> Slab | None:
-    """For the rows of ``x``, where they are short, many, and begin on no 16 bytes."""
+ROWS = Space()
+
+
+def slab_of(
+    x: torch.Tensor, longest_bytes: int, fewest_rows: int, space: Space = ROWS, *, packed: bool = False
+) -> Slab | None:
+    """For the rows of ``x``, where they are short, many, and begin on no 16 bytes, or also those that do."""
     rows, cols = x.shape
     row_bytes = cols * x.element_size()
-    if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES == 0 or row_bytes > longest_bytes:
+    if x.data_ptr() % PACK_BYTES or not 0 < row_bytes <= longest_bytes:
+        return None
+    if row_bytes % PACK_BYTES == 0 and not packed:
         return None
     if rows < fewest_rows:
         return None
-    enough = BLOCKS_PER_MULTIPROCESSOR * multiprocessors
-    fitting = [threads for threads in THREADS if threads * row_bytes <= SLAB_BYTES]
-    threads = next((threads for threads in fitting if -(-rows // threads) >= enough), fitting[-1])
+    each = space.slabs * row_bytes + space.code_bytes * cols
+    threads = next((threads for threads, most in THREADS_AND_BYTES if threads * each <= most), None)
+    if threads is None:
+        return None
     width = next(width for width in WIDTHS if cols % width == 0)
-    return Slab(width, -(-rows // threads), threads, threads * row_bytes)
+    shared_bytes = threads * each + 4 * space.column_floats * cols
+    return Slab(width, -(-rows // threads), threads, shared_bytes)
+
+
+def launch_slab(program: CudaProgram, name: str, slab: Slab, *arguments: torch.Tensor | int) -> None:
+    """Launch ``<name>_slab_1``, ``_2`` or ``_4``."""
+    how = {"shared_bytes": slab.shared_bytes, "overlaps": True}
+    program.launch(f"{name}_slab_{slab.width}", slab.blocks, slab.threads, *arguments, **how)

@@ -18,7 +18,8 @@
 //   queries a step at dim 128 where not causal, as FlashAttention-3 has them; dk before the part of dq, that part a step
 //   later, the next k q^T before it is handed over, dv before ds, and parts of dq added by the threads that have them.
 //   Nor dk a step later, its ds from shared memory, while powers are taken, and a pair's parts of dq added to each other
-//   before they go to memory.
+//   before they go to memory. Nor warpgroups that never meet, each with dq of its own keys, which the second one adds to the
+//   first one's before it goes to memory.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608, and its code for gradients.
 #pragma once
 
@@ -30,6 +31,10 @@
 // from shared memory, which wgmma reads here faster than it can be read. As many as were fastest.
 template <int DIM, bool CAUSAL>
 constexpr int PARTS_HELD = DIM == 128 ? 4 : (CAUSAL ? 1 : 0);
+
+// Whether each kernel lets the next one start before it ends. At dim 64 that took longer.
+template <int DIM>
+constexpr bool STARTS_EARLY = DIM == 128;
 
 // ---- The warpgroups that multiply ----------------------------------------------------------------
 
@@ -293,6 +298,7 @@ __device__ __forceinline__ void propagate(
     extern __shared__ __align__(1024) unsigned char shared[];
     const Block<DIM, PAIRS> at(shared);
     at.begin(counts);
+    if (STARTS_EARLY<DIM>) let_next_start();
     const Progress progress{at.counts, heads, prepared, finished};
     const int blocks = (seq + KEYS - 1) / KEYS;
     const int steps = (seq + STEP<DIM> - 1) / STEP<DIM>;
@@ -335,6 +341,8 @@ __device__ __forceinline__ void propagate(
         const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, const float* __restrict__ lse,                 \
         float* __restrict__ numbers, float* __restrict__ sums, int* __restrict__ counts,                              \
         float4* __restrict__ divided_sums, long long seq, long long heads, long long prepared, long long divided) {   \
+        wait_for_previous();                                                                                          \
+        if (STARTS_EARLY<DIM>) let_next_start();                                                                      \
         if (blockIdx.x == 0) {                                                                                        \
             for (int i = threadIdx.x; i < Progress::size(heads); i += PREPARING) counts[i] = 0;                       \
         }                                                                                                             \

@@ -4,6 +4,7 @@ import torch
 
 from roofscope import CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared.heads import aligned, empty_like, require_16_bits, require_dim, require_like
+from roofscope.kernels.shared.short_attention_backward import launch_short, short_plan
 
 # As in attention_backward_block.cuh and attention_backward_ends.cuh.
 STEPS = {64: 128, 128: 64}  # queries of a step
@@ -22,6 +23,8 @@ HEADS_OF_GROUP = 4
 TILES_OF_GROUP = 256
 # From so many queries a tile on, the warps that do not multiply have time to prepare and to finish all heads.
 QUERIES_FOR_ALL = 2560
+# Below so many queries of a block, of all its tiles, they have no time for any: tiles would wait for them.
+LEAST_QUERIES_OF_BLOCK = 3900
 # From so many queries on, blocks work in pairs at dim 128. Where causal the second one goes over two steps in
 # vain.
 QUERIES_OF_PAIRS = 2048
@@ -45,10 +48,10 @@ def gradients(
     *,
     causal: bool,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """dq, dk and dv; ``lse`` in float32 and base e. dq may differ in its last bits from call to call.
+    """dq, dk and dv; ``lse`` in float32 and base e.
 
-    Raises Refusal for float32, for inputs that are not alike, for heads of other than 64 or 128 elements, and
-    where there is no wgmma.
+    dq of long sequences may differ in its last bits from call to call. Raises Refusal for float32, for inputs
+    that are not alike, for heads of other than 64 or 128 elements, and where there is no wgmma.
     """
     batch, heads, seq, dim = q.shape
     require_16_bits(key, q)
@@ -60,6 +63,11 @@ def gradients(
         return dq, dk, dv
     q, k, v, o, do = aligned(q, k, v, o, do)
     heads *= batch
+    lse = lse.contiguous()
+    if short := short_plan(heads, seq, dim, program.multiprocessor_count, causal=causal):
+        inputs, outputs = (q, k, v, o, lse, do), (dq, dk, dv)
+        launch_short(program, short, inputs, outputs, heads=heads, seq=seq, dim=dim)
+        return outputs
     step = STEPS[dim]
     steps = -(-seq // step)
     rows = heads * steps * step  # of whole steps
@@ -81,12 +89,12 @@ def gradients(
         within = 0
     prepared = heads - within  # by the kernel in front
     divided_sums = torch.empty(divided * 2 * KEYS * dim, dtype=torch.float32, device=q.device)
-    lse = lse.contiguous()
     program.launch(
         f"prepare_{dim}",
         -(-prepared * steps * step * (dim // PACK) // PREPARING),
         PREPARING,
         *(o, do, lse, numbers, sums, counts, divided_sums, seq, heads, prepared, divided),
+        overlaps=dim == 128,
     )
     maps = (
         tensor_map(x.view(heads, seq, dim), (1, extent, BAND))
@@ -138,6 +146,8 @@ def heads_within(heads: int, tiles: int, blocks: int, group: int, visible: int) 
     Not those whose tiles, so many a head, the blocks take first and last; and no more than these warps have
     time for while a tile goes over ``visible`` queries.
     """
+    if heads * tiles * visible < LEAST_QUERIES_OF_BLOCK * blocks:
+        return 0
     at_once = max(group + heads % group, -(-blocks // tiles))
     return max(0, min(heads - at_once, heads * visible // QUERIES_FOR_ALL))
 

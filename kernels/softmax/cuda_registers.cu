@@ -2,17 +2,19 @@
 //
 // Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum, exp(t) = 2^(t log2
 //   e). 5 rows cols FLOP, 2 rows cols s bytes.
-// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
 //   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
 //   the powers again relative to the row's. Rows that do not start on 16 bytes have packs where they are aligned, and
-//   the elements beside them go one by one, as all of a short row do. Rows that are too long for registers go by pieces and are read twice, the
-//   second time from L1 or L2.
+//   the elements beside them go one by one, as all of a short row do; very many of these have a thread each, and come
+//   and go as one run by way of shared memory. Rows that are too long for registers go by pieces and are read twice,
+//   the second time from L1 or L2.
 // Idea: cuda_naive's passes over memory become passes over registers, and its two reductions one: Milakov and
 //   Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on chip by row groups that
 //   grow with them.
 #include "softmax/operation.cuh"
 #include "shared/row_groups.cuh"
+#include "shared/slab_held.cuh"
 
 template <int GROUP>
 __device__ __forceinline__ Statistics over_group(Statistics mine) {
@@ -107,6 +109,63 @@ KERNEL_OF_ELEMENTS(4, 1)
 KERNEL_OF_ELEMENTS(8, 1)
 KERNEL_OF_ELEMENTS(16, 1)
 KERNEL_OF_ELEMENTS(16, 2)
+
+// Many short rows that begin on 16 bytes: as few lanes as have two packs each.
+KERNEL(softmax_pairs_1, 1, 2, 128, 7, PACK)
+KERNEL(softmax_pairs_2, 2, 2, 128, 7, PACK)
+KERNEL(softmax_pairs_4, 4, 2, 128, 7, PACK)
+KERNEL(softmax_pairs_8, 8, 2, 128, 7, PACK)
+
+// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
+template <int WIDTH>
+__device__ __forceinline__ void softmax_slab(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    const Slab slab(slab_packs, rows, cols);
+    slab.load(x);
+    if (static_cast<int>(threadIdx.x) < slab.rows) {
+        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
+        float highest = NEGATIVE_INFINITY, total = 0.0f;
+        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+            highest = fmaxf(highest, to_float(element));
+        });
+        const float base = base_of(highest);
+        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { total += power_of(to_float(element), base); });
+        const float factor = fast_reciprocal(total);
+        for_elements<WRITES_FIRST>(row, [&](int, SCALAR& element) {
+            from_float(power_of(to_float(element), base) * factor, element);
+        });
+    }
+    slab.store(y);
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) softmax_slab_##WIDTH(                                   \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
+        start_early();                                                                                        \
+        softmax_slab<WIDTH>(x, y, rows, cols);                                                                \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
+
+// Such rows of 16-bit elements that a thread holds.
+#ifndef SCALAR_IS_FLOAT32
+#define HELD_KERNEL(EACH, WIDTH)                                                                              \
+    extern "C" __global__ void __launch_bounds__(256) softmax_held_##EACH##_##WIDTH(                          \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
+        start_early();                                                                                        \
+        rows_of_slab<EACH, WIDTH>(Softmax{x, y}, rows, cols);                                                 \
+    }
+#define HELD_KERNELS(EACH) HELD_KERNEL(EACH, 1) HELD_KERNEL(EACH, 2) HELD_KERNEL(EACH, 4)
+
+HELD_KERNELS(8)
+HELD_KERNELS(16)
+HELD_KERNELS(24)
+HELD_KERNELS(32)
+HELD_KERNELS(48)
+HELD_KERNELS(64)
+#endif
 
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {

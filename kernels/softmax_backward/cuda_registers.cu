@@ -1,17 +1,18 @@
 // Gradient of softmax with both rows in registers: two reads and one write of memory, one reduction a row.
 //
 // Formula: dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c]). 4 rows cols FLOP, 3 rows cols s bytes.
-// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes of dy and as many of y, all of which are under way at once.
 //   Rows that do not start on 16 bytes have a few elements more at their edges, one a thread. A row that is too long
 //   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
 //   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
 //   launched while the first one works. Rows of up to 64 elements that are not packed go
-//   element by element, several a warp.
+//   element by element, several a warp, or where they are very many a thread each, by way of shared memory.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
 #include "shared/shifted.cuh"
+#include "softmax_backward/slab_rows.cuh"
 
 __device__ __forceinline__ float dot(const Bits& dy, const Bits& y) {
     float left[PACK], right[PACK], sum = 0.0f;
@@ -70,6 +71,12 @@ KERNEL(softmax_backward_warp_1, 32, 1, 128, 8)
 KERNEL(softmax_backward_warp_2, 32, 2, 128, 8)
 KERNEL(softmax_backward_block_4, BLOCK_GROUP, 4, 512, 2)
 KERNEL(softmax_backward_block_8, BLOCK_GROUP, 8, 512, 1)
+
+// Many short rows that begin on 16 bytes: as few lanes as have two packs each.
+KERNEL(softmax_backward_pairs_1, 1, 2, 128, 8)
+KERNEL(softmax_backward_pairs_2, 2, 2, 128, 8)
+KERNEL(softmax_backward_pairs_4, 4, 2, 128, 8)
+KERNEL(softmax_backward_pairs_8, 8, 2, 128, 8)
 
 // ---- Rows that begin anywhere ------------------------------------------------------------------
 
@@ -203,6 +210,18 @@ SHORT_KERNEL(2, 4)
 SHORT_KERNEL(4, 4)
 SHORT_KERNEL(8, 4)
 SHORT_KERNEL(16, 4)
+
+#define SLAB_KERNEL(WIDTH)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH(                         \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
+        long long rows, long long cols) {                                                                    \
+        start_early();                                                                                       \
+        backward_of_slab<WIDTH>(dy, y, dx, rows, cols);                                                      \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

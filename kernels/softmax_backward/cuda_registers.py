@@ -5,7 +5,14 @@ import math
 import torch
 
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
-from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows, starts_early
+from roofscope.kernels.shared.rows import (
+    PACK_BYTES,
+    are_packed,
+    launch_rows,
+    many_short_rows,
+    starts_early,
+)
+from roofscope.kernels.shared.slab import Space, launch_slab
 
 WARP = 32
 WARP_THREADS = 128  # of a block of short rows
@@ -25,10 +32,13 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     few = rows * FEW_PER_MULTIPROCESSOR <= program.multiprocessor_count
     is_long = packs > (SPREAD_FROM_PACKS if few else MOST_PACKS * MOST_THREADS)
     if not is_long and are_packed(cols, dy, y, dx):
-        launch_rows(program, "softmax_backward", dy, y, dx)
+        launch_rows(program, "softmax_backward", dy, y, dx, pairs=True)
         return dx
     if len({tensor.data_ptr() % PACK_BYTES for tensor in (dy, y, dx)}) > 1:
         program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols, overlaps=True)
+        return dx
+    if slab := many_short_rows(Space(slabs=2), dy, y, dx):
+        launch_slab(program, "softmax_backward", slab, dy, y, dx, rows, cols)
         return dx
     if not is_long:
         name, grid, block = short_rows(rows, cols) or run_group(rows, packs)

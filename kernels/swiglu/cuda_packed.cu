@@ -5,12 +5,14 @@
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202.
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 
 extern "C" __global__ void __launch_bounds__(THREADS) swiglu(
     const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n
 ) {
+    start_early();
     const auto of = [](float a, float b) { return a * fast_reciprocal(1.0f + fast_exp2(-LOG2_E * a)) * b; };
     map_run(thread_of_grid(), of, y, n, a, b);
 }

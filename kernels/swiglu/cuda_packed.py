@@ -10,5 +10,5 @@ def run(program, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Gate ``b`` by ``a``, both (n,) and contiguous."""
     y = torch.empty_like(a)
     packs = -(-a.nbytes // PACK_BYTES)
-    program.launch("swiglu", -(-packs // THREADS), THREADS, a, b, y, a.numel())
+    program.launch("swiglu", -(-packs // THREADS), THREADS, a, b, y, a.numel(), overlaps=True)
     return y

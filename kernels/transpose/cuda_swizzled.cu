@@ -15,6 +15,7 @@
 #include "transpose/pitched.cuh"
 #include "transpose/thin.cuh"
 #include "transpose/tile.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
 constexpr int SIDE = SQUARES * PACK;  // elements
@@ -26,6 +27,7 @@ __device__ __forceinline__ int swizzled(int line, int column) { return column ^ 
 extern "C" __global__ void __launch_bounds__(SQUARES* SQUARES) transpose_squares(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     __shared__ Pack tile[SIDE][SQUARES];
     const unsigned across = static_cast<unsigned>((cols + SIDE - 1) / SIDE);
     const long long top = static_cast<long long>(blockIdx.x / across) * SIDE;
@@ -61,6 +63,7 @@ extern "C" __global__ void __launch_bounds__(SQUARES* SQUARES) transpose_squares
         long long width, long long pitch, long long is_wide, long long shorter, long long shorter_multiplier,        \
         long long shorter_shift, long long slots, long long slots_multiplier, long long slots_shift,                 \
         long long along, long long along_multiplier, long long along_shift, long long beside) {                      \
+        start_early();                                                                                               \
         const Layout layout = {                                                                                      \
             static_cast<int>(height), static_cast<int>(width), static_cast<int>(pitch), is_wide != 0,                \
             Division(shorter, shorter_multiplier, shorter_shift), Division(slots, slots_multiplier, slots_shift),    \
@@ -77,12 +80,14 @@ PITCHED_KERNEL(short_columns, transpose_columns<false>)
 extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     transpose_tile<TILE>(x, y, rows, cols);
 }
 
 #define DIRECT_KERNEL(END, FEW)                                                                     \
     extern "C" __global__ void __launch_bounds__(LINE_THREADS) transpose_direct_##END##_##FEW(    \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {     \
+        start_early();                                                                              \
         transpose_direct_##END<FEW>(x, y, static_cast<unsigned>(rows), static_cast<unsigned>(cols)); \
     }
 #define DIRECT_KERNELS(FEW) DIRECT_KERNEL(rows, FEW) DIRECT_KERNEL(cols, FEW)
@@ -94,9 +99,18 @@ DIRECT_KERNELS(5)
 DIRECT_KERNELS(6)
 DIRECT_KERNELS(7)
 DIRECT_KERNELS(8)
+DIRECT_KERNELS(9)
+DIRECT_KERNELS(10)
+DIRECT_KERNELS(11)
+DIRECT_KERNELS(12)
+DIRECT_KERNELS(13)
+DIRECT_KERNELS(14)
+DIRECT_KERNELS(15)
+DIRECT_KERNELS(16)
 
 extern "C" __global__ void __launch_bounds__(LINE_THREADS) transpose_line(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
+    start_early();
     copy_line(x, y, rows * cols);
 }

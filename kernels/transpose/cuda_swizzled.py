@@ -10,7 +10,7 @@ WARP = 32
 TILE = 32  # as in tile.cuh
 TILE_ROWS = 8
 LINE_THREADS = 128  # as in thin.cuh
-MOST_DIRECT_FEW = 8  # lines, where no tile is worth its time
+MOST_DIRECT_FEW = 16  # lines, where no tile is worth its time
 SMALL = 2**20  # elements, up to which instructions before the first load count more than wide accesses
 SMALL_THIN = 2**18  # the same where one side is up to NARROW
 NARROW = 64
@@ -30,8 +30,9 @@ COLUMNS = (
     (384, 64, 8),
 )
 SHORT_ROWS, SHORT_THREADS, COLUMNS_THREADS = 31, 128, 256
-HEIGHTS = ((9, 1024), (NARROW, 256))  # of whole rows of 16-bit elements, by the most columns
+HEIGHTS = ((9, 1024), (15, 256), (NARROW, 128))  # of whole rows of 16-bit elements, by the most columns
 LOWEST, ROWS_THREADS = 128, 112
+BANKS_BYTES = 64  # whole rows of as many begin in one of two banks of shared memory
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -44,21 +45,22 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     pack = PACK_BYTES // x.element_size()
     packed = rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0
     if few == 1:
-        program.launch("transpose_line", -(-many // (LINE_THREADS * pack)), LINE_THREADS, x, y, rows, cols)
+        blocks = -(-many // (LINE_THREADS * pack))
+        program.launch("transpose_line", blocks, LINE_THREADS, x, y, rows, cols, overlaps=True)
     elif few <= MOST_DIRECT_FEW and x.numel() <= SMALL:
         end = "rows" if rows == few else "cols"
         name = f"transpose_direct_{end}_{few}"
-        program.launch(name, -(-many // LINE_THREADS), LINE_THREADS, x, y, rows, cols)
+        program.launch(name, -(-many // LINE_THREADS), LINE_THREADS, x, y, rows, cols, overlaps=True)
     elif packed and few >= NARROWEST_SQUARES:
         side = SQUARES * pack
         blocks = -(-rows // side) * -(-cols // side)
-        program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols)
+        program.launch("transpose_squares", blocks, SQUARES * SQUARES, x, y, rows, cols, overlaps=True)
     else:
         part = pitched_part(rows, cols, pack, program.multiprocessor_count)
         small = SMALL_THIN if few <= NARROW and part[0] != "pitched" else SMALL
         if x.numel() <= small:
             blocks = -(-rows // TILE) * -(-cols // TILE)
-            program.launch("transpose_tiles", blocks, TILE * TILE_ROWS, x, y, rows, cols)
+            program.launch("transpose_tiles", blocks, TILE * TILE_ROWS, x, y, rows, cols, overlaps=True)
         else:
             launch_pitched(program, x, y, *part)
     return y
@@ -73,7 +75,7 @@ def pitched_part(rows: int, cols: int, pack: int, multiprocessors: int) -> tuple
             if rows <= SHORT_ROWS:
                 return "short_columns", rows, width, SHORT_THREADS // rows
             return "whole_columns", rows, width, beside_of_columns(rows)
-    if cols <= NARROW and -(-rows * wider // LOWEST) >= multiprocessors:
+    if cols <= NARROW and cols * 16 // pack % BANKS_BYTES and -(-rows * wider // LOWEST) >= multiprocessors:
         height, lowest = next(height for most, height in HEIGHTS if cols <= most) // wider, LOWEST // wider
         while height > lowest and -(-rows // height) < 2 * multiprocessors:
             height //= 2
@@ -117,4 +119,5 @@ def launch_pitched(
         *(x, y, rows, cols, height, width, pitch, int(across > down)),
         *(*division(min(down, across)), *division(slots), *division(along), beside),
         shared_bytes=-(-(tall * pitch + 2 * pack) * x.element_size() // PACK_BYTES) * PACK_BYTES,
+        overlaps=True,
     )

@@ -5,11 +5,9 @@
 
 constexpr int LINE_THREADS = 128;  // as in cuda_swizzled.py
 
-// So many elements side by side: one access where they are 2, 4 or 8 and lie as allocated.
+// So many elements side by side: by accesses as wide as all such lines begin on, where they lie as allocated.
 template <int FEW>
-constexpr int LINE_ALIGNMENT = FEW & (FEW - 1) ? sizeof(SCALAR)
-                               : FEW < PACK    ? FEW * sizeof(SCALAR)
-                                               : 16;
+constexpr int LINE_ALIGNMENT = (FEW & -FEW) < PACK ? (FEW & -FEW) * sizeof(SCALAR) : 16;
 template <int FEW>
 struct alignas(LINE_ALIGNMENT<FEW>) Line {
     SCALAR element[FEW];

@@ -2,7 +2,8 @@
 // blocks.
 //
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
-// Mapping: a row group owns a row, a warp for short rows and a block for long ones. Each thread takes
+// Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes, or
+//   where they begin on no 16 bytes a thread, by way of shared memory. Each thread takes
 //   every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
@@ -13,6 +14,7 @@
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
+#include "shared/slab_rows.cuh"
 
 constexpr int UNROLL = 2;  // as in cuda_row.py
 constexpr int ROWS = 4;    // whose pieces a block takes at once
@@ -92,6 +94,77 @@ extern "C" __global__ void weighted_sum_block(
     const float sum = block_sum(partial_sum(x + row * cols, w, cols, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) from_float(sum, y[row]);
 }
+
+// Short rows that begin on 16 bytes, as w does: some lanes with up to two packs each.
+template <int LANES>
+__device__ __forceinline__ void weighted_sum_by_lanes(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / LANES;
+    const int lane = threadIdx.x % LANES, packs = row < rows ? static_cast<int>(cols) / PACK : 0;
+    x += row * cols;
+    float sum[2] = {};
+#pragma unroll
+    for (int p = 0; p < 2; ++p) {
+        const int at = (lane + p * LANES) * PACK;
+        if (lane + p * LANES < packs) sum[p] = dot(load_pack(x + at), load_pack(w + at), 0.0f);
+    }
+    const float total = lanes_sum<LANES>(sum[0] + sum[1]);
+    if (lane == 0 && row < rows) from_float(total, y[row]);
+}
+
+#define PAIRS_KERNEL(LANES)                                                                                           \
+    extern "C" __global__ void __launch_bounds__(128) weighted_sum_pairs_##LANES(                                     \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
+        long long cols) {                                                                                             \
+        start_early();                                                                                                \
+        weighted_sum_by_lanes<LANES>(x, w, y, rows, cols);                                                            \
+    }
+
+PAIRS_KERNEL(1)
+PAIRS_KERNEL(2)
+PAIRS_KERNEL(4)
+PAIRS_KERNEL(8)
+PAIRS_KERNEL(16)
+
+// A thread a row, by way of shared memory: many short rows that begin on no 16 bytes. Weights are floats there.
+template <int WIDTH>
+__device__ __forceinline__ void weighted_sum_of_slab(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    extern __shared__ __align__(16) Bits slab_packs[];
+    using Row = SlabRow<WIDTH>;
+    const Slab slab(slab_packs, rows, cols);
+    float* const weights = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1));
+    for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) weights[col] = to_float(w[col]);
+    slab.load(x);
+    if (static_cast<int>(threadIdx.x) >= slab.rows) return;
+    const Row row(slab.row(threadIdx.x), slab.cols);
+    float sum[2] = {};
+    if constexpr (Row::HAS_SINGLE) sum[0] = to_float(row.row[row.single()]) * weights[row.single()];
+    const float* const from = weights + row.head;
+#pragma unroll 8
+    for (int a = 0; a < row.accesses; ++a) {
+        const Access<Row::EACH> access = row.access(a);
+#pragma unroll
+        for (int i = 0; i < Row::EACH; ++i) {
+            sum[i % 2] = fmaf(to_float(access.element[i]), from[a * Row::EACH + i], sum[i % 2]);
+        }
+    }
+    from_float(sum[0] + sum[1], y[slab.first + threadIdx.x]);
+}
+
+#define SLAB_KERNEL(WIDTH)                                                                                            \
+    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH(                                      \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
+        long long cols) {                                                                                             \
+        start_early();                                                                                                \
+        weighted_sum_of_slab<WIDTH>(x, w, y, rows, cols);                                                             \
+    }
+
+SLAB_KERNEL(1)
+SLAB_KERNEL(2)
+SLAB_KERNEL(4)
 
 // ---- A few long rows ---------------------------------------------------------------------------
 

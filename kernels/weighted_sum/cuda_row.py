@@ -2,7 +2,8 @@
 
 import torch
 
-from roofscope.kernels.shared.rows import starts_early
+from roofscope.kernels.shared.rows import are_packed, starts_early
+from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
 
 UNROLL = 2  # as in cuda_row.cu
 ROWS = 4
@@ -10,6 +11,10 @@ PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
 LONGEST_WARP_ROW_BYTES = 4096
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 512, 2**10
+SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES: a thread has a row
+SHORT_SLAB_ROW_BYTES = 128
+PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
 MANY_THREADS = 1024  # of a row that a multiprocessor has alone
 FEW_ROWS_PER_MULTIPROCESSOR = 2  # more of them keep a GPU busy with a block each
@@ -22,6 +27,16 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     row_bytes = cols * x.element_size()
+    fewest = FEWEST_SLAB_ROWS if row_bytes <= SHORT_SLAB_ROW_BYTES else SLAB_ROWS_OF_A_COLUMN * cols
+    if slab := slab_of(x, LONGEST_SLAB_ROW_BYTES, fewest, Space(column_floats=1)):
+        launch_slab(program, "weighted_sum", slab, x, w, y, rows, cols)
+        return y
+    if 0 < row_bytes <= 2 * PAIR_LANES[-1] * PACK_BYTES and are_packed(cols, x, w):
+        lanes = next(lanes for lanes in PAIR_LANES if row_bytes <= 2 * lanes * PACK_BYTES)
+        threads = WARPS * WARP
+        blocks = -(-rows * lanes // threads)
+        program.launch(f"weighted_sum_pairs_{lanes}", blocks, threads, x, w, y, rows, cols, overlaps=True)
+        return y
     if row_bytes <= LONGEST_WARP_ROW_BYTES:
         blocks = -(-rows // WARPS)
         program.launch("weighted_sum_warp", blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)

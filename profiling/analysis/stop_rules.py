@@ -44,6 +44,7 @@ class Progress(NamedTuple):
     width: float  # relative half-width of the interval: of the time, or of the ratio of two times
     blocks: int  # without the discarded ones
     spent_s: float
+    difference: float = 0.0  # of two compared: the logarithm of their ratio, without its sign
 
 
 class StopRule(Struct, frozen=True):
@@ -53,6 +54,7 @@ class StopRule(Struct, frozen=True):
     cap_s: float  # time for blocks and the rests before them, per implementation
     first_checkpoint: int = 8
     resolution: float = math.inf  # half-width of the ratio of two implementations, relative
+    of_difference: float = 0.0  # or this part of their difference, where that is more
     hopeless: float = 0.02  # half-width at the cap, relative
     hopeless_after: int = 20  # blocks: with fewer, a single disturbed one makes an interval wide
 
@@ -64,8 +66,9 @@ class StopRule(Struct, frozen=True):
         """Whether every interval is narrow enough, except those that stay wide even at the cap.
 
         Only widths count, never whether a difference shows: a rule that stops at the first difference always
-        finds one. Widths fall with the root of the time. An interval that would say too little even at the
-        cap is given up after a quarter of it, which leaves it twice as wide, so that the calmer
+        finds one. So a comparison may be wider only where the difference is many times that width, which
+        equals never come to. Widths fall with the root of the time. An interval that would say too little
+        even at the cap is given up after a quarter of it, which leaves it twice as wide, so that the calmer
         implementations of the job need not wait for it. ``pairs`` are looked at last, and one by one, because
         a comparison costs more to compute than an interval.
         """
@@ -77,9 +80,13 @@ class StopRule(Struct, frozen=True):
                 for is_narrow, one in zip(are_narrow, implementations, strict=True)
             )
             and all(
-                pair.width <= self.resolution or self._is_hopeless(pair, self.resolution) for pair in pairs
+                pair.width <= wanted or self._is_hopeless(pair, wanted)
+                for pair, wanted in ((pair, self._resolution_for(pair)) for pair in pairs)
             )
         )
+
+    def _resolution_for(self, pair: Progress) -> float:
+        return max(self.resolution, self.of_difference * pair.difference)
 
     def _is_hopeless(self, one: Progress, wanted: float) -> bool:
         at_cap = one.width * math.sqrt(one.spent_s / self.cap_s)
@@ -89,8 +96,9 @@ class StopRule(Struct, frozen=True):
 
 # Exact mode first looks after 20 rounds: eight can fall within one clock swing and look noise-free.
 # A comparison within ±0.6 % shows a difference of 1 % in 95 of 100 measurements and more: docs/statistics.md.
-QUICK_STOP = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006)
-EXACT_STOP = StopRule(half_width=0.0025, cap_s=10.0, first_checkpoint=20, resolution=0.006)
+# Two that differ by more than 6 % are known well enough within a tenth of that: nobody chooses by the rest.
+QUICK_STOP = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006, of_difference=0.1)
+EXACT_STOP = StopRule(half_width=0.0025, cap_s=10.0, first_checkpoint=20, resolution=0.006, of_difference=0.1)
 QUICK_WARM_UP = WarmUpRule()
 EXACT_WARM_UP = WarmUpRule(most_s=3.0)
 

@@ -79,12 +79,14 @@ def look(
     readings: int = READINGS,
     pause: Callable[[float], None] = time.sleep,
 ) -> Sharing:
-    """Takes a second and a half at most, and no time on an idle GPU."""
-    listed = gauge.process_ids(uuid)
-    # Ours are not among them, and no such process is here: the numbers are those of the host.
-    is_renumbered = bool(own) and listed.isdisjoint(own) and not any(map(psutil.pid_exists, listed))
-    holding = () if is_renumbered else tuple(sorted(listed.difference(own)))
-    shares = gauge.utilization_by_process(uuid)
+    """Takes three seconds at most, and no time on an idle GPU."""
+    holding, shares = _holding(gauge, uuid, own), gauge.utilization_by_process(uuid)
+    for _ in range(readings - 1):
+        if shares.keys().isdisjoint(holding):
+            break
+        # Also a process on its way out, such as the worker of the run before, has computed lately.
+        pause(_PAUSE_S)
+        holding, shares = _holding(gauge, uuid, own), gauge.utilization_by_process(uuid)
     computing = tuple(pid for pid in holding if pid in shares)
     utilization = _lowest_utilization(gauge, uuid, readings, pause)
     is_busy = utilization is not None and utilization >= _IDLE
@@ -92,6 +94,14 @@ def look(
     draws = gauge.graphics_process_count(uuid) > 0
     is_other = not draws or (bool(holding) and not shares)
     return Sharing(holding, computing, utilization, bool(computing) or (is_busy and is_other))
+
+
+def _holding(gauge: Gauge, uuid: str, own: Collection[int]) -> tuple[int, ...]:
+    """Numbers of the processes of others, as far as they can be known from ours."""
+    listed = gauge.process_ids(uuid)
+    # Ours are not among them, and no such process is here: the numbers are those of the host.
+    is_renumbered = bool(own) and listed.isdisjoint(own) and not any(map(psutil.pid_exists, listed))
+    return () if is_renumbered else tuple(sorted(listed.difference(own)))
 
 
 def family_of(pid: int | None) -> frozenset[int]:

@@ -47,5 +47,6 @@ def recorded(path: Path, *asked: Asked) -> Session:
     cache = CeilingCache(print, path.parent / "ceilings")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROOFSCOPE_BRIEF", "1")
-        record(path, CATALOG, DEVICE, runs, lambda *_: None, cache, ceilings=Ceilings.LEAVE)
+        # The process of the tests itself may have computed there just before.
+        record(path, CATALOG, DEVICE, runs, lambda *_: None, cache, ceilings=Ceilings.LEAVE, may_share=True)
     return load(path)

@@ -23,6 +23,7 @@ KERNELS = (
     *("cross_entropy", "rms_norm", "layer_norm", "add_rms_norm", "softmax", "rms_norm_quantize_fp8"),
     *("rms_norm_backward", "layer_norm_backward", "softmax_backward"),
     *("row_sum", "weighted_sum", "weighted_sum_backward", "cumsum"),
+    *("quantize_int8", "dequantize_int8", "transpose"),
 )
 # Not the naive ones, which start no call early: sums of long rows one by one lose too much in float32.
 VERSIONS = [
@@ -32,6 +33,7 @@ VERSIONS = [
 ]
 SHAPES = (  # rows, columns: short and long rows, few and many, of whole 16 bytes or not
     *((7, 33), (1000, 96), (4101, 45), (130, 1031), (600, 1024), (1001, 84)),
+    *((70_001, 15), (70_001, 16), (12, 5000), (1, 9_000_001)),
     *((3, 20001), (38, 11972), (2, 70003), (1, 131_072), (2, 300_001), (3, 1_200_000)),
 )
 

@@ -57,6 +57,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's own, while it compiles
     pytest.mark.filterwarnings("ignore::UserWarning:torch"),
     pytest.mark.filterwarnings("ignore::UserWarning:cutlass"),  # of arguments that FlashAttention-4 passes
+    pytest.mark.filterwarnings("ignore:This static loop has"),  # the CuTe DSL's, of QuACK's long rows
 ]
 
 
@@ -121,9 +122,9 @@ WRONG_ELSEWHERE = (
 
 
 def bear_with_others(version: Implementation, request: pytest.FixtureRequest) -> None:
-    """A failure of one that is known to be wrong is none of ours."""
+    """A failure of one that is known to be wrong is none of ours, nor that it is right for once."""
     if version.key in WRONG_ELSEWHERE:
-        request.applymarker(pytest.mark.xfail(reason="not ours to mend"))
+        request.applymarker(pytest.mark.xfail(reason="not ours to mend", strict=False))
 
 
 @pytest.mark.parametrize(("kernel", "version", "dtype"), with_dtypes(ALL), ids=name_of)

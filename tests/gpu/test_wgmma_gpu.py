@@ -286,6 +286,7 @@ def test_gradients_of_many_key_blocks_are_right(
     are divided.
     """
     kernel, module, program = built(name, dtype)
+    monkeypatch.setattr(wgmma_attention_backward, "short_plan", lambda *_, **__: None)
     monkeypatch.setattr(wgmma_attention_backward, "blocks_of", lambda *_: 2)
     if within is not None:
         monkeypatch.setattr(wgmma_attention_backward, "heads_within", lambda *_: within)
@@ -313,6 +314,7 @@ def test_gradients_of_pairs_of_blocks_are_right(
 ) -> None:
     """Pairs take one or several tiles of a head, and share steps; steps and the last keys are cut."""
     kernel, module, program = built(name, dtype)
+    monkeypatch.setattr(wgmma_attention_backward, "short_plan", lambda *_, **__: None)
     monkeypatch.setattr(wgmma_attention_backward, "blocks_together", lambda *_, **__: 2)
     if clusters is not None:
         monkeypatch.setattr(wgmma_attention_backward, "blocks_of", lambda *_: clusters)
@@ -335,6 +337,7 @@ def test_causal_gradients_are_right_group_by_group(
 ) -> None:
     """Nine heads, so that the first of two groups is of five, in the order that long heads have."""
     kernel, module, program = built("attention_backward_causal", Dtype.BFLOAT16)
+    monkeypatch.setattr(wgmma_attention_backward, "short_plan", lambda *_, **__: None)
     monkeypatch.setattr(wgmma_attention_backward, "group_of", lambda *_: group)
     for seq in (129, 1000):
         sizes = {"batch": 3, "heads": 3, "seq": seq, "dim": dim}

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from roofscope.kernels.linear_cross_entropy_backward import products
+from roofscope.kernels.linear_cross_entropy_training import few_rows
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
@@ -105,6 +106,41 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
     inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden"),
+    [
+        (1, 1, 1),
+        (1, 700, 33),
+        (7, 1003, 66),
+        (16, 9000, 31),
+        (33, 999, 513),
+        (65, 64, 2050),
+        (200, 4097, 264),
+    ],
+)
+def test_few_rows_are_right(
+    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, small: bool
+) -> None:
+    """Tiles that blocks have alone, or share; rows of whole 16 bytes and others, and views."""
+    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+
+    def is_small(*_: object) -> bool:
+        return small
+
+    monkeypatch.setattr(few_rows, "is_small", is_small)
+    sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
+    x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    if rows > 1:
+        labels[0], labels[1] = -100, vocab - 1
+    expected = reference(kernel, (x, w, labels, dloss))
+    for late in (0, 1):
+        views = [torch.empty(one.numel() + late, dtype=one.dtype, device="cuda")[late:] for one in (x, w)]
+        views = [view.view_as(one).copy_(one) for view, one in zip(views, (x, w), strict=True)]
+        error = relative_error(module.run(program, *views, labels, dloss), expected)
+        assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), late
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.0, 4.0, 30.0])

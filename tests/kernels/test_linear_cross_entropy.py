@@ -11,6 +11,7 @@ from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels import interpreter
 
 FOLDER = LIBRARY / "linear_cross_entropy"
+MULTIPROCESSORS = 132  # of an H100 or H200
 ROWS, VOCAB, HIDDEN = 5, 700, 40  # three tiles of columns, the last one cut
 
 
@@ -40,3 +41,11 @@ def test_triton_makes_nan_of_a_label_that_is_no_column(interpreters: ProcessPool
     """The last tile has columns beyond the last class: none of them is a logit."""
     found = by_triton(interpreters, *inputs_of([700, -1, 767, 3, 10**12]))
     assert found.isnan().tolist() == [True, True, True, False, True]
+
+
+def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert module.choose(10, 261, MULTIPROCESSORS, 3866) == "tile_64x64_by_8"
+    assert module.choose(1, 649, MULTIPROCESSORS, 5947) == "tile_64x64_by_8"
+    assert module.choose(10, 261, MULTIPROCESSORS, 300) == "tile_64x64"
+    assert module.choose(4096, 128_256, MULTIPROCESSORS, 4096) == "tile_128x256_pair"

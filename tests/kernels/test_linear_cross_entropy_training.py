@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from roofscope.kernels.linear_cross_entropy_training import few_rows
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.tests.kernels import interpreter
 from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relative_error
@@ -13,6 +14,7 @@ from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relat
 # Two turns of the interpreter's, the second one cut; the last tile of columns is cut too.
 SIZES = {"rows": 70, "vocab": 2003, "hidden": 40}
 IGNORED = [0, 7, 69]
+MULTIPROCESSORS = 132  # of an H100 or H200
 
 
 def kernel() -> Kernel:
@@ -71,3 +73,10 @@ def test_triton_makes_nan_of_a_label_that_is_no_column(interpreters: ProcessPool
     weights = (x[:3].double() @ w.double().T).softmax(dim=1)
     expected = dloss[:3, None].double() * (weights @ w.double())
     torch.testing.assert_close(dx[:3].double(), expected, rtol=0.02, atol=1e-3)
+
+
+def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
+    assert few_rows.is_small(10, 422, 4303, MULTIPROCESSORS)
+    assert few_rows.is_small(73, 291, 4205, MULTIPROCESSORS)
+    assert not few_rows.is_small(16, 32000, 1024, MULTIPROCESSORS)
+    assert not few_rows.is_small(128, 100_000, 300, MULTIPROCESSORS)

@@ -5,7 +5,13 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 import torch
 
-from roofscope.kernels.paged_decode.pool import MOST_SPLITS, split_count
+from roofscope.kernels.paged_decode.pool import (
+    MOST_PARTS,
+    MOST_SPLITS,
+    MOST_TOGETHER,
+    parts_of,
+    split_count,
+)
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -93,3 +99,18 @@ def test_sequences_are_split_where_there_are_few(slots: int) -> None:
     for blocks in (1, 7, 100, 1000):
         for tiles in (1, 2, 63, 1000):
             assert 1 <= split_count(blocks, tiles, slots) <= min(tiles, MOST_SPLITS)
+
+
+@pytest.mark.parametrize("slots", [60, 108, 264])
+def test_parts_fill_the_device_and_few_of_them_are_a_cluster(slots: int) -> None:
+    assert parts_of(slots, 64, slots, clusters=True) == (1, False)
+    assert parts_of(1, 1, slots, clusters=True) == parts_of(1, 0, slots, clusters=True) == (1, False)
+    parts, together = parts_of(1, 100_000, slots, clusters=True)
+    assert slots // 2 <= parts <= slots
+    assert not together
+    assert parts_of(1, 8, slots, clusters=True)[1]
+    for blocks in (1, 7, 100, 1000):
+        for tiles in (1, 2, 8, 63, 1000):
+            parts, together = parts_of(blocks, tiles, slots, clusters=True)
+            assert 1 <= parts <= min(tiles, MOST_TOGETHER if together else MOST_PARTS)
+            assert not parts_of(blocks, tiles, slots, clusters=False)[1]

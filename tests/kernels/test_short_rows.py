@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
-from roofscope.kernels.shared.slab import SLAB_BYTES, slab_of
+from roofscope.kernels.shared.slab import SLAB_BYTES, Space, slab_of
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
@@ -36,7 +36,14 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
     for rows, row_bytes in product(
         (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 2048, 9000, 24_000, 10**6, 2**28)
     ):
-        chosen = module.choose(rows, row_bytes, multiprocessors)
+        ring = module.choose(rows, row_bytes, multiprocessors, has_rings=True)
+        chosen = module.choose(rows, row_bytes, multiprocessors, has_rings=False)
+        if ring != chosen:
+            tile = module.RING_TILE_BYTES
+            assert (ring.tiles - 1) * tile < row_bytes <= ring.tiles * tile
+            assert ring.name == "ring"
+            assert ring.blocks <= multiprocessors
+            assert rows * row_bytes >= module.LEAST_RING_BYTES
         kind, _, packs = chosen.name.rpartition("_")
         assert kind in kinds.values()
         assert f"{kind.upper()}_KERNEL({packs})" in text
@@ -90,7 +97,9 @@ def test_parts_of_a_transpose_fit_a_block_and_cover_the_matrix(
     launched: list[tuple[str, int, int, tuple[int, ...], int]] = []
 
     class Program:
-        def launch(self, name: str, grid: int, block: int, *arguments: int, shared_bytes: int) -> None:
+        def launch(
+            self, name: str, grid: int, block: int, *arguments: int, shared_bytes: int, overlaps: bool
+        ) -> None:
             launched.append((name, grid, block, arguments[2:], shared_bytes))
 
     few, many = (*range(2, 70), 150, 317, 384, 385, 513), (2053, 65_537, 2**20, 2**26)
@@ -125,9 +134,9 @@ def test_parts_of_a_transpose_fit_a_block_and_cover_the_matrix(
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_slab_of_short_rows_fits_a_block(dtype: torch.dtype) -> None:
     pack = 16 // dtype.itemsize
-    for rows, cols, multiprocessors in product((1, 4095, 4096, 70_001), COLUMNS, MULTIPROCESSORS):
+    for rows, cols in product((1, 4095, 4096, 70_001), COLUMNS):
         x = torch.empty(rows, cols, dtype=dtype)
-        found = slab_of(x, 256, 4096, multiprocessors)
+        found = slab_of(x, 256, 4096)
         if cols * dtype.itemsize > 256 or rows < 4096 or cols % pack == 0:
             assert found is None
         if found is None:
@@ -136,8 +145,70 @@ def test_a_slab_of_short_rows_fits_a_block(dtype: torch.dtype) -> None:
         assert cols // found.width % 2  # lanes in different banks
         assert found.threads % pack == 0  # rows of a block begin on 16 bytes
         assert found.blocks * found.threads >= rows
+        assert found.threads in (64, 128, 256)
         assert found.threads * cols * dtype.itemsize <= found.shared_bytes <= SLAB_BYTES
-    assert slab_of(torch.empty(5000 * 9 + 1, dtype=dtype)[1:].view(5000, 9), 256, 4096, 132) is None
+        two = slab_of(x, 256, 4096, Space(slabs=2, code_bytes=1, column_floats=2))
+        assert two is not None
+        assert two.shared_bytes == two.threads * cols * (2 * dtype.itemsize + 1) + 8 * cols
+        assert two.shared_bytes <= SLAB_BYTES + 8 * cols
+    assert slab_of(torch.empty(5000 * 9 + 1, dtype=dtype)[1:].view(5000, 9), 256, 4096) is None
+
+
+# Kernels with a thread for each short row, or for two packs; and their other inputs, like x or of columns.
+SHORT_ROWS = (
+    *(("softmax", "cuda_registers", ""), ("rms_norm", "cuda_registers", "c")),
+    *(("layer_norm", "cuda_registers", "cc"), ("add_rms_norm", "cuda_registers", "xc")),
+    *(("softmax_backward", "cuda_registers", "x"), ("rms_norm_quantize_fp8", "cuda_registers", "c")),
+    *(("quantize_int8", "cuda_registers", ""), ("weighted_sum", "cuda_row", "c")),
+)
+
+
+@pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS)
+def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem: str, others: str) -> None:
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    launched: list[tuple[str, int, int, int]] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(
+            self, name: str, grid: int, block: int, *_: object, shared_bytes: int = 0, **__: object
+        ) -> None:
+            launched.append((name, grid, block, shared_bytes))
+
+    rows = 2**18
+    for cols, dtype in product(
+        (5, 6, 7, 8, 12, 15, 16, 20, 24, 31, 40, 63, 64), (torch.float32, torch.bfloat16)
+    ):
+        size = dtype.itemsize
+        x = torch.empty(rows, cols, dtype=dtype)
+        beside = [torch.empty(cols, dtype=dtype) if of == "c" else torch.empty_like(x) for of in others]
+        module.run(Program(), x, *beside)
+        name, blocks, threads, shared_bytes = launched.pop()
+        assert not launched
+        packed = cols * size % 16 == 0
+        if cols * size <= 128 and not packed:
+            width = int(name.rpartition("_")[2])
+            assert cols % width == 0
+            if "_held_" in name:
+                each = int(name.split("_")[-2])
+                assert f"HELD_KERNELS({each})" in text
+                assert cols <= each + (width == 1)
+                assert size == 2
+            else:
+                assert f"_slab_{width}" in name
+                assert f"SLAB_KERNEL({width})" in text
+            assert blocks == -(-rows // threads)
+            assert shared_bytes >= threads * cols * size
+        elif packed and cols * size <= 256:
+            kind, lanes = re.fullmatch(r".*_(pairs|lanes)_(\d+)", name).groups()  # type: ignore[union-attr]
+            assert cols * size // 16 <= int(lanes) * (2 if kind == "pairs" else 1)
+            assert blocks * threads >= rows * int(lanes)
+            assert (
+                f"_{kind}_{lanes}, " in text
+                or f"{kind}_{lanes}, " in text
+                or f"PAIRS_KERNEL({lanes})" in text
+            )
 
 
 @pytest.mark.parametrize("size", [2, 4])

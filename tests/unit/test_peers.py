@@ -198,6 +198,17 @@ def test_without_a_gpu_and_a_session_there_is_nothing_to_print(
     assert "no session to print" in capsys.readouterr().err
     assert main(["slow_loop"]) == NOTHING
     assert "No row has such a kernel." in capsys.readouterr().err
+    assert main(["softmax:8x13"]) == NOTHING
+    assert "No row has these sizes. There are: softmax:524288x256, " in capsys.readouterr().err
+
+
+def test_one_row_of_a_kernel_can_be_asked_for(
+    session: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("roofscope.benchmarks.peers.__main__.local_devices", lambda: [cpu_device()])
+    monkeypatch.setattr("roofscope.benchmarks.peers.__main__.load", lambda _: session)
+    main(["softmax:8x131072", "softmax:8192x65536", "copy", "--also", "a.roofscope"])
+    assert "3 of 3 rows are not measured yet" in capsys.readouterr().out
 
 
 def test_what_wgmma_replaces_contends_in_float32_only() -> None:

@@ -67,6 +67,15 @@ def test_who_computes_and_who_only_has_memory(gauge: Gauge, computes: bool) -> N
     assert seen(gauge).is_computing is computes
 
 
+def test_a_process_that_ends_meanwhile_is_no_threat() -> None:
+    gauge = Gauge(frozenset({7}), shares={7: 0.9})
+
+    def ends(_: float) -> None:
+        gauge.listed = frozenset()
+
+    assert look(gauge, UUID, pause=ends) == Sharing(utilization=0.0)
+
+
 def test_our_own_worker_is_no_threat() -> None:
     assert seen(Gauge(frozenset({7, 8})), 7, 8, 9).holding == ()
     assert seen(Gauge(frozenset({7, 8, 10})), 7, 8).holding == (10,)

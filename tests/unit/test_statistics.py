@@ -295,6 +295,15 @@ def test_the_rule_waits_for_comparisons_that_the_cap_will_make_narrow() -> None:
     assert not rule.is_met([Progress(0.011, 8, 0.1)], [])
 
 
+def test_two_that_lie_far_apart_are_known_to_a_tenth_of_their_difference() -> None:
+    rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006, of_difference=0.1)
+    narrow = [Progress(0.005, 20, 0.1)] * 2
+    assert rule.is_met(narrow, [Progress(0.02, 20, 0.1, difference=0.2)])
+    assert not rule.is_met(narrow, [Progress(0.021, 20, 0.1, difference=0.2)])
+    assert rule.is_met(narrow, [Progress(0.006, 20, 0.1, difference=0.01)])
+    assert not rule.is_met(narrow, [Progress(0.007, 20, 0.1, difference=0.01)])
+
+
 def test_a_rule_without_a_resolution_takes_any_comparison() -> None:
     assert StopRule(half_width=0.01, cap_s=2.0).is_met([Progress(0.01, 8, 0.1)], [Progress(0.5, 8, 0.1)])
 

@@ -1,5 +1,6 @@
 """Chooses the next block: implementations take turns, round by round, in random order."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -126,7 +127,8 @@ def _compared(turns: Sequence[Turn], at_once: int) -> Iterator[Progress]:
             continue
         count = 1 if is_apart else at_once
         comparison, rounds = compare(its_time, its_others, in_turn=True, comparisons=count)
-        yield Progress(comparison.relative_half_width, rounds, max(one.spent_s, other.spent_s))
+        difference = abs(math.log(comparison.ratio))
+        yield Progress(comparison.relative_half_width, rounds, max(one.spent_s, other.spent_s), difference)
 
 
 def _goes_on(turn: Turn, rule: StopRule) -> bool:

@@ -1,0 +1,54 @@
+// What becomes of a tile's logits in the registers that hold them: powers in the place of logits, and their statistics.
+#pragma once
+
+#include "linear_cross_entropy/join.cuh"
+#include "linear_cross_entropy_backward/products.cuh"
+
+// In powers of two a sample's base lies so far above its maximum, and a row's maximum no more than so far above the base. So of
+// bfloat16's 126 below 1 there are 46 for what is smaller than the sample's maximum, and sums of 2^17 powers times any weight
+// are finite.
+constexpr float BASE_ABOVE_SAMPLE = 80.0f, MOST_ABOVE_BASE = 72.0f;
+
+// The maximum of one of a thread's two rows, with the other three lanes that have it.
+template <int COUNT>
+__device__ __forceinline__ float highest_of(const float (&logits)[COUNT], int half) {
+    float highest = NEGATIVE_INFINITY;
+#pragma unroll
+    for (int i = half * 2; i < COUNT; i += 4) highest = fmaxf(highest, fmaxf(logits[i], logits[i + 1]));
+    highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 1));
+    return LOG2_E * fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 2));
+}
+
+// Makes the powers of one of a thread's two rows out of their logits, relative to the row's base where that is not too low,
+// and to the tile's maximum otherwise.
+template <int COUNT>
+__device__ __forceinline__ Statistics make_powers(float (&logits)[COUNT], int half, float base) {
+    const float highest = highest_of(logits, half);
+    if (!(highest <= base + MOST_ABOVE_BASE)) base = highest;
+    const float shift = base == NEGATIVE_INFINITY ? 0.0f : base;
+    float total[2] = {};
+#pragma unroll
+    for (int i = half * 2; i < COUNT; i += 4) {
+#pragma unroll
+        for (int side = 0; side < 2; ++side) {
+            logits[i + side] = fast_exp2(logits[i + side] * LOG2_E - shift);
+            total[side] += logits[i + side];
+        }
+    }
+    float sum = total[0] + total[1];
+    sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
+    sum += __shfl_xor_sync(WHOLE_WARP, sum, 2);
+    return {base, sum};
+}
+
+// Of a thread in a warpgroup's 64 rows: the first of its two rows, and where its sum number i lies in the tile.
+__device__ __forceinline__ int own_row() { return threadIdx.x % WARPGROUP / WARP * 16 + threadIdx.x % WARP / 4; }
+__device__ __forceinline__ int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
+
+__device__ __forceinline__ void hide_beyond(float (&logits)[BLOCK_N / 2], int left) {
+    if (left >= BLOCK_N) return;
+#pragma unroll
+    for (int i = 0; i < BLOCK_N / 2; ++i) {
+        if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
+    }
+}

@@ -1,0 +1,98 @@
+"""Short rows in great numbers, a thread or a few lanes each, and few long rows by rings, on a GPU."""
+
+import pytest
+import torch
+
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.domain import is_inside
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.tests.gpu.test_kernels_gpu import built
+from roofscope.tests.kernels.cases import (
+    implementations,
+    name_of,
+    random_inputs,
+    reference,
+    relative_error,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while it compiles
+
+IN_REGISTERS = ("softmax", "rms_norm", "layer_norm", "add_rms_norm", "softmax_backward")
+STEMS = {
+    **dict.fromkeys((*IN_REGISTERS, "rms_norm_quantize_fp8", "quantize_int8"), "cuda_registers"),
+    **dict.fromkeys(("rms_norm_backward", "layer_norm_backward"), "cuda_lanes"),
+    "cross_entropy": "cuda_online",
+    "weighted_sum": "cuda_row",
+    "row_sum": "cuda_pieces",
+    "cumsum": "cuda_lookback",
+    "dequantize_int8": "cuda_packed",
+}
+VERSIONS = [pair for pair in implementations(Provider.CUDA) if STEMS.get(pair[0].spec.name) == pair[1].stem]
+SHAPES = (  # rows, columns: by accesses of one, two and four elements, and of 16 bytes; an odd last block
+    *((262_147, 5), (200_003, 6), (163_451, 7), (100_003, 8), (70_001, 15), (70_001, 16), (50_003, 20)),
+    *((50_001, 24), (40_001, 26), (33_333, 33), (40_003, 61), (33_001, 64), (20_011, 101), (9001, 120)),
+    *((5003, 255), (40_001, 250), (1500, 41)),
+)
+LONG = ((1, 9_000_001), (3, 4_000_003), (2, 8_388_608), (40, 300_001))  # by rings in float32, some in 16 bits
+CUMSUM = [pair for pair in VERSIONS if pair[0].spec.name == "cumsum"]
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), VERSIONS, ids=name_of)
+def test_many_short_rows(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    if dtype not in kernel.spec.dtypes:
+        pytest.skip(f"{kernel.spec.name} does not take {dtype.label}.")
+    call = built(kernel, version, dtype)
+    for rows, cols in SHAPES:
+        if not is_inside(version.domain, {"rows": rows, "cols": cols}, dtype):
+            continue
+        inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
+        call(*inputs)
+        results = call(*inputs)  # which starts while the first one ends
+        error = relative_error(results, reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
+
+
+@pytest.mark.parametrize("cols", [7, 26, 8])
+@pytest.mark.parametrize(("kernel", "version"), VERSIONS, ids=name_of)
+def test_short_rows_of_views_that_begin_anywhere(kernel: Kernel, version: Implementation, cols: int) -> None:
+    """Inputs that begin an element later than what is allocated give what they give elsewhere."""
+    dtype = Dtype.BFLOAT16 if Dtype.BFLOAT16 in kernel.spec.dtypes else Dtype.FLOAT32
+    call = built(kernel, version, dtype)
+    inputs = random_inputs(kernel, {"rows": 163_451, "cols": cols}, dtype, device="cuda")
+    views = tuple(
+        torch.empty(x.numel() + 1, dtype=x.dtype, device="cuda")[1:].view_as(x).copy_(x) for x in inputs
+    )
+    error = relative_error(call(*views), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(dtype)
+
+
+@pytest.mark.parametrize("special", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("kernel", "version"), VERSIONS, ids=name_of)
+def test_what_is_no_number_stays_in_its_row(kernel: Kernel, version: Implementation, special: float) -> None:
+    if kernel.spec.inputs[0].element is not None or kernel.spec.name.endswith("norm_backward"):
+        pytest.skip("Its first input is of integers, or its sums go over all rows.")
+    dtype = Dtype.BFLOAT16 if Dtype.BFLOAT16 in kernel.spec.dtypes else Dtype.FLOAT32
+    call = built(kernel, version, dtype)
+    for cols in (7, 26, 40):
+        rows, spoilt = 163_451, 77
+        first, *others = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
+        before = call(first, *others)
+        first[spoilt, cols // 2] = special
+        kept = torch.arange(rows, device="cuda") != spoilt
+        for old, new in zip(before, call(first, *others), strict=True):
+            assert torch.equal(old[kept].view(torch.uint8), new[kept].view(torch.uint8)), f"{cols} columns"
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), CUMSUM, ids=name_of)
+def test_long_rows_are_summed_in_one_order(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """Tiles are drawn by whichever block comes first, and sums are the same for all that."""
+    call = built(kernel, version, dtype)
+    for rows, cols in LONG:
+        inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
+        (results,) = call(*inputs)
+        error = relative_error((results,), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
+        for _ in range(4):
+            assert torch.equal(results, call(*inputs)[0])
