@@ -11,7 +11,7 @@
 //   more; where C is small, or A or B has few rows, that takes longer than the product.
 #pragma once
 
-#include "shared/hopper.cuh"
+#include "shared/cluster_sums.cuh"
 #include "shared/loose_copies.cuh"
 #include "shared/overlap.cuh"
 #include "shared/tile_order.cuh"
@@ -108,23 +108,6 @@ struct WarpSums {
         return total[i][j][l] + (more == more ? more : 0.0f);
     }
 };
-
-// Of all blocks of a cluster the sum of what lies at `here`, in the order of their ranks.
-__device__ __forceinline__ float sum_over_cluster(const float* here, int blocks) {
-    constexpr int MOST = 8;
-    float parts[MOST];
-#pragma unroll
-    for (int i = 0; i < MOST; ++i) {
-        parts[i] = 0.0f;
-        if (i < blocks) {
-            asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(parts[i]) : "r"(address_in(i, here)) : "memory");
-        }
-    }
-    float sum = parts[0];
-#pragma unroll
-    for (int i = 1; i < MOST; ++i) sum += parts[i];
-    return sum;
-}
 
 // WARPS_M x WARPS_N x WARPS_K warps compute a tile of BLOCK_M x BLOCK_N; a block takes `slice` of k.
 template <int BLOCK_M, int BLOCK_N, int WARPS_M, int WARPS_N, int WARPS_K, int STAGES, bool B_ALONG_K, bool WHOLE>
