@@ -9,6 +9,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_FP8
+#define LOOSE_ROWS_AT_ONCE 4
 #include "shared/wgmma_matmul.cuh"
 
 struct Finish {

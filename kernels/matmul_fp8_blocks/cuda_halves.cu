@@ -56,7 +56,7 @@ __device__ __forceinline__ void pass_turn(int warpgroup) {
 template <int HALVES, int STAGES, int CLUSTER>
 __device__ __forceinline__ void multiply_blocks(
     const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c, const float* scale_a, const float* scale_b,
-    long long m, long long n, long long k
+    long long m, long long n, long long k, SCALAR* loose_c
 ) {
     constexpr int BLOCK_N = HALVES * BLOCK;
     constexpr int BYTES_A = BLOCK_M * ROW, BYTES_B = BLOCK_N * ROW, STAGE = BYTES_A + BYTES_B;
@@ -80,6 +80,8 @@ __device__ __forceinline__ void multiply_blocks(
     }
     if constexpr (CLUSTER == 1) __syncthreads();
     else meet_cluster();
+    wait_for_previous();  // barriers are set up while the kernel in front still works
+    let_next_start();
 
     const TilesOfMatrix<BLOCK_M, BLOCK_N, CLUSTER> tiles(m, n, rank);
     const unsigned count = tiles.count(), units = gridDim.x / CLUSTER;
@@ -184,11 +186,12 @@ __device__ __forceinline__ void multiply_blocks(
                 }
             }
             const auto at = tiles.at(tile);
+            const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
 #pragma unroll
             for (int half = 0; half < HALVES; ++half) {
                 store_tile(
                     sum[half], c, boxes + warpgroup * BOXES * BOX, stored, at.row + warpgroup * 64,
-                    at.in_b + half * BLOCK, [](float2 sums, int) { return sums; }
+                    at.in_b + half * BLOCK, [](float2 sums, int) { return sums; }, loose
                 );
             }
         }
@@ -202,9 +205,10 @@ __device__ __forceinline__ void multiply_blocks(
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
         NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
              const __grid_constant__ CUtensorMap c, const float* __restrict__ scale_a,                            \
-             const float* __restrict__ scale_b, long long m, long long n, long long k) {                          \
-        multiply_blocks<HALVES, STAGES, CLUSTER>(a, b, c, scale_a, scale_b, m, n, k);                             \
+             const float* __restrict__ scale_b, long long m, long long n, long long k, SCALAR* loose) {           \
+        multiply_blocks<HALVES, STAGES, CLUSTER>(a, b, c, scale_a, scale_b, m, n, k, loose);                      \
     }
+WHOLE_ROWS_KERNEL
 MULTIPLY_BLOCKS(tile_128x256_pair, 2, 4, 2)
 MULTIPLY_BLOCKS(tile_128x256, 2, 4, 1)
 MULTIPLY_BLOCKS(tile_128x128_pair, 1, 5, 2)

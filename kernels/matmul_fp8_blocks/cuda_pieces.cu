@@ -77,6 +77,8 @@ __device__ __forceinline__ void multiply_blocks(
     }
     if constexpr (CLUSTER == 1) __syncthreads();
     else meet_cluster();
+    wait_for_previous();  // barriers are set up while the kernel in front still works
+    let_next_start();
 
     // Tiles of a cluster, one above the other, in groups of 2048 rows.
     constexpr int CLUSTER_M = BLOCK_M * CLUSTER;
@@ -256,6 +258,7 @@ __device__ __forceinline__ void multiply_blocks(
              long long k) {                                                                                       \
         multiply_blocks<BLOCK_N, PIECES, TOGETHER, STAGES, CLUSTER>(a, b, b_extra, c, scale_a, scale_b, m, n, k); \
     }
+WHOLE_ROWS_KERNEL
 MULTIPLY_BLOCKS(tile_128x256_pair, 256, 4, 4, 4, 2)
 MULTIPLY_BLOCKS(tile_128x192_pair, 192, 2, 1, 4, 2)
 

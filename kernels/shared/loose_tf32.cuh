@@ -11,7 +11,7 @@
 //   more; where C is small, or A or B has few rows, that takes longer than the product.
 #pragma once
 
-#include "shared/hopper.cuh"
+#include "shared/cluster_sums.cuh"
 #include "shared/loose_copies.cuh"
 #include "shared/overlap.cuh"
 #include "shared/tile_order.cuh"
@@ -113,22 +113,21 @@ struct WarpSums {
     }
 };
 
-// Of all blocks of a cluster the sum of what lies at `here`, in the order of their ranks.
-__device__ __forceinline__ float sum_over_cluster(const float* here, int blocks) {
-    constexpr int MOST = 16;
-    float parts[MOST];
-#pragma unroll
-    for (int i = 0; i < MOST; ++i) {
-        parts[i] = 0.0f;
-        if (i < blocks) {
-            asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(parts[i]) : "r"(address_in(i, here)) : "memory");
-        }
+constexpr int MOST_SHARING = 16;  // blocks, of a tile
+
+// Rows of a tile of sums, each by LANES threads side by side.
+template <typename A, typename B, int LANES, int THREADS, int PITCH>
+struct RowsOfSums {
+    int thread;
+
+    template <typename Take>
+    __device__ __forceinline__ void each(int begin, int end, const Take& take) const {
+        const int column = thread % LANES, place = B::sum_of(column);
+#pragma unroll 4
+        for (int row = begin + thread / LANES; row < end; row += THREADS / LANES)
+            take(row, column, A::slot_of(row) * PITCH + place);
     }
-    float sum = parts[0];
-#pragma unroll
-    for (int i = 1; i < MOST; ++i) sum += parts[i];
-    return sum;
-}
+};
 
 // WARPS_M x WARPS_N x WARPS_K warps compute a tile of BLOCK_M x BLOCK_N; a block takes `slice` of k.
 template <int BLOCK_M, int BLOCK_N, int WARPS_M, int WARPS_N, int WARPS_K, int STAGES, bool B_ALONG_K, bool WHOLE>
@@ -215,18 +214,12 @@ __device__ __forceinline__ void multiply_loose(
         return sum;
     };
     constexpr int LANES = BLOCK_N < WARP ? BLOCK_N : WARP, PIECES = BLOCK_N / LANES;  // of a row
-    // Rows of the tile, each by a warp, or several where they are short.
-    const auto for_rows = [&](int begin, int end, const auto& take) {
-        const int column = lane % LANES, place = B::sum_of(column);
-#pragma unroll 4
-        for (int row = begin + thread / LANES; row < end; row += THREADS / LANES)
-            take(row, column, A::slot_of(row) * PITCH + place);
-    };
+    const RowsOfSums<A, B, LANES, THREADS, PITCH> tile{thread};  // a row by a warp, or several where they are short
     const int rows = static_cast<int>(min(m - row0, static_cast<long long>(BLOCK_M)));
     const int columns = static_cast<int>(min(n - column0, static_cast<long long>(BLOCK_N)));
     float* const first_c = c + row0 * n + column0;
     if (blocks == 1) {
-        for_rows(0, rows, [&](int row, int column, int place) {
+        tile.each(0, rows, [&](int row, int column, int place) {
             float* const to = first_c + row * n + column;
 #pragma unroll
             for (int i = 0; i < PIECES; ++i) {
@@ -236,7 +229,7 @@ __device__ __forceinline__ void multiply_loose(
         return;
     }
     if constexpr (WARPS_K > 1) {
-        for_rows(0, BLOCK_M, [&](int, int, int place) {
+        tile.each(0, BLOCK_M, [&](int, int, int place) {
 #pragma unroll
             for (int i = 0; i < PIECES; ++i)
                 stages[place + i * B::NEXT_SUMS] = sum_over_warps(place + i * B::NEXT_SUMS);
@@ -244,11 +237,11 @@ __device__ __forceinline__ void multiply_loose(
     }
     meet_cluster();
     const int each = (rows + blocks - 1) / blocks, begin = static_cast<int>(rank) * each;
-    for_rows(begin, min(begin + each, rows), [&](int row, int column, int place) {
+    tile.each(begin, min(begin + each, rows), [&](int row, int column, int place) {
         float* const to = first_c + row * n + column;
 #pragma unroll 1
         for (int i = 0; i < PIECES; ++i) {
-            const float sum = sum_over_cluster(stages + place + i * B::NEXT_SUMS, blocks);
+            const float sum = sum_over_cluster<MOST_SHARING>(stages + place + i * B::NEXT_SUMS, blocks);
             if (column + i * LANES < columns) to[i * LANES] = sum;
         }
     });

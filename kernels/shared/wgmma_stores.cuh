@@ -67,6 +67,11 @@ struct Loose {
     unsigned m = 0, n = 0;
 };
 
+#ifndef LOOSE_ROWS_AT_ONCE
+#define LOOSE_ROWS_AT_ONCE 1
+#endif
+constexpr int LOOSE_ROWS = LOOSE_ROWS_AT_ONCE;  // of a warp: more take registers, which kernels with many sums lack
+
 // `rows` rows of a box, by the warpgroup, a row at a time by each warp. A lane has a word of 4 bytes; where a row of C begins
 // amid one, a word is put together from the lane's own and that of the next.
 template <int WIDTH = BOX_N>
@@ -75,7 +80,7 @@ __device__ __forceinline__ void copy_loose(
 ) {
     constexpr int PITCH = WIDTH * sizeof(SCALAR), WORDS = PITCH / 4;
     const int lane = threadIdx.x % WARP;
-#pragma unroll 1
+#pragma unroll LOOSE_ROWS
     for (unsigned row = threadIdx.x % WARPGROUP / WARP; row < rows && row0 + row < loose.m; row += WARPGROUP / WARP) {
         const int chunk = WIDTH == BOX_N ? lane / 4 ^ row % 8 : lane / 4;
         unsigned word = 0;

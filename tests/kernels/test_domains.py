@@ -21,6 +21,7 @@ pytest.importorskip("triton", reason="Triton is not installed here")
 from roofscope.kernels.matmul_fp8_blocks import scaled_blocks
 from roofscope.kernels.shared import (
     gluon_attention,
+    loose_fp8,
     loose_tf32,
     wgmma_attention,
     wgmma_attention_backward,
@@ -55,7 +56,7 @@ def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
     of_attention = (gluon_attention, wgmma_attention, wgmma_attention_backward)
-    for module in (roofscope, *of_attention, loose_tf32, scaled_blocks, wgmma_matmul):
+    for module in (roofscope, *of_attention, loose_fp8, loose_tf32, scaled_blocks, wgmma_matmul):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 

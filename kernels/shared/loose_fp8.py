@@ -1,0 +1,178 @@
+"""Launches what loose_fp8.cuh compiles to: the choice of a tile, and of how many blocks share it along k."""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import torch
+
+from roofscope import CudaProgram, Refusal, needs_hopper
+from roofscope.kernels.shared.limits import require_32_bit_product
+
+_WARP = 32
+_BLOCK_K = 128  # of k, of a warp in a step, as in loose_fp8.cuh
+CLUSTERS = (1, 2, 3, 4, 6, 8)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A kernel's tile of C, its warps, those along k, stages of its ring, blocks of a multiprocessor.
+
+    ``copiers`` are warps that do nothing but copy; without one all do, beside their products.
+    """
+
+    rows: int
+    columns: int
+    warps: int
+    warps_k: int
+    stages: int
+    at_once: int
+    copiers: int = 0
+
+    @property
+    def name(self) -> str:
+        kind = "_by_all" if not self.copiers else "_twice" if self.at_once == 2 else ""
+        return f"loose_{self.rows}x{self.columns}{kind}"
+
+    @property
+    def threads(self) -> int:
+        return (self.warps + self.copiers) * _WARP
+
+    @property
+    def step(self) -> int:
+        """Of k."""
+        return self.warps_k * _BLOCK_K
+
+    @property
+    def stage_bytes(self) -> int:
+        """Of A and B, each row with a word more."""
+        return (self.rows + self.columns) * (self.step + 16)
+
+    @property
+    def shared_bytes(self) -> int:
+        """With two barriers a stage where some warps copy for others."""
+        return self.stages * (self.stage_bytes + (2 * 8 if self.copiers else 0))
+
+    def count(self, m: int, n: int) -> int:
+        """Tiles that cover C."""
+        return -(-m // self.rows) * -(-n // self.columns)
+
+
+# As in loose_fp8.cuh.
+TILES = (
+    Tile(16, 32, 8, 8, stages=3, at_once=1, copiers=4),
+    Tile(16, 64, 8, 4, stages=4, at_once=1, copiers=4),
+    Tile(16, 64, 8, 4, stages=2, at_once=2, copiers=4),
+    Tile(16, 64, 8, 2, stages=3, at_once=3),
+    Tile(32, 64, 8, 4, stages=4, at_once=1, copiers=4),
+    Tile(32, 128, 4, 1, stages=4, at_once=2),
+    Tile(64, 32, 8, 4, stages=4, at_once=1),
+    Tile(64, 64, 8, 1, stages=2, at_once=2),
+    Tile(64, 128, 8, 1, stages=3, at_once=2),
+    Tile(128, 32, 8, 2, stages=4, at_once=1),
+    Tile(128, 128, 8, 1, stages=4, at_once=1),
+)
+
+
+def multiply(
+    program: CudaProgram,
+    key: str,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scale_a: torch.Tensor,
+    scale_b: torch.Tensor,
+) -> torch.Tensor:
+    """C (m x n) in bfloat16 from A (m x k), B (n x k) and their scales.
+
+    Raises Refusal under the name ``key`` where clusters are missing and beyond 32-bit sizes.
+    """
+    if a.dtype != torch.float8_e4m3fn:
+        raise Refusal(f"{key} multiplies E4M3; matmul takes wider elements.")
+    needs_hopper(key, a.device)
+    (m, k), n = a.shape, b.shape[0]
+    require_32_bit_product(key, m, n, k)
+    if not m * n * k:
+        return torch.zeros((m, n), dtype=torch.bfloat16, device=a.device)
+    tile, cluster = best(m, n, k, program.multiprocessor_count)
+    return launch(program, tile, cluster, a, b, scale_a, scale_b)
+
+
+def launch(
+    program: CudaProgram,
+    tile: Tile,
+    cluster: int,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scale_a: torch.Tensor,
+    scale_b: torch.Tensor,
+) -> torch.Tensor:
+    """Multiply by this tile, shared by so many blocks."""
+    (m, k), n = a.shape, b.shape[0]
+    c = torch.empty((m, n), dtype=torch.bfloat16, device=a.device)
+    slice_k = -(-k // (cluster * tile.step)) * tile.step
+    is_amid = k % 4 or a.data_ptr() % 4 or b.data_ptr() % 4
+    program.launch(
+        tile.name + ("_amid" if is_amid else ""),
+        tile.count(m, n) * cluster,
+        tile.threads,
+        *(a.view(torch.uint8), b.view(torch.uint8), c, scale_a, scale_b),
+        *(m, n, k, slice_k),
+        shared_bytes=tile.shared_bytes,
+        overlaps=True,
+        cluster=cluster,
+    )
+    return c
+
+
+# What a product takes, in nanoseconds: fitted to times of 93 products, with and without scales of blocks,
+# on an H200.
+_STEP_NS = 986  # of a step, for itself
+_PRODUCT_NS = 1.775  # of a step, for each mma.sync of a warp
+_ROW_NS = 4.31  # of a step, for each row that a copying warp starts to copy
+_WORD_NS = 135  # of a step, for each word that a thread copies beside its products
+_ALL_PRODUCTS_NS = 2.62  # of a multiprocessor, for each mma.sync
+_BYTE_NS = 0.0151  # into a multiprocessor
+_START_NS = 2118
+_COPIERS_NS = 79  # that there are any
+_MEETING_NS = 2129  # of a cluster
+_MEMORY_BYTE_NS = 0.00033
+_LAUNCH_NS = 1500
+# For each element of a tile that a warp stores, and for each of a multiprocessor: by words of 16 bytes, and
+# where sums meet.
+_WORDS_OUT_NS = (0.427, 0.125)
+_PAIRS_OUT_NS = (0.801, 0.41)
+
+
+def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> float:
+    """About the time of a product."""
+    steps, blocks = -(-k // (cluster * tile.step)), tile.count(m, n) * cluster
+    beside = min(-(-blocks // multiprocessors), tile.at_once)
+    rounds = -(-blocks // (multiprocessors * beside))
+    if blocks > 2 * multiprocessors * tile.at_once:  # blocks of many rounds end at many times
+        rounds = blocks / (multiprocessors * tile.at_once)
+    products = tile.rows * tile.columns / 128 * tile.step / 16  # of 16 x 8 elements and 16 of k
+    if steps == 1:
+        products *= min(1.0, -(-k // 16) * 16 / _BLOCK_K)
+    rows, elements = min(m, tile.rows) + min(n, tile.columns), min(m, tile.rows) * min(n, tile.columns)
+    stage_bytes = rows * (min(tile.step, k) + 16)
+    words = stage_bytes / 16 / (tile.warps * _WARP)
+    copied = _ROW_NS * rows / tile.copiers if tile.copiers else _WORD_NS * words
+    alone = _STEP_NS + _PRODUCT_NS * products / tile.warps + copied
+    step = _hardest(alone, beside * products * _ALL_PRODUCTS_NS, beside * stage_bytes * _BYTE_NS)
+    of_warp, of_all = _PAIRS_OUT_NS if tile.warps_k > 1 or cluster > 1 else _WORDS_OUT_NS
+    out = max(elements / tile.warps * of_warp, elements / cluster * beside * of_all)
+    meeting = _MEETING_NS if cluster > 1 else 0
+    multiplied = rounds * (steps * step + _START_NS + bool(tile.copiers) * _COPIERS_NS + out + meeting)
+    return _hardest(multiplied, (m * k + n * k + 2 * m * n) * _MEMORY_BYTE_NS + _LAUNCH_NS)
+
+
+def _hardest(*times: float) -> float:
+    """What several take that run beside each other: the longest, or more where others are as long."""
+    return math.hypot(*(time * time for time in times)) ** 0.5
+
+
+@functools.lru_cache(maxsize=4096)
+def best(m: int, n: int, k: int, multiprocessors: int) -> tuple[Tile, int]:
+    """The tile and cluster of least time."""
+    ways = [(tile, cluster) for tile in TILES for cluster in CLUSTERS]
+    return min(ways, key=lambda way: time_ns(*way, m, n, k, multiprocessors))

@@ -1,0 +1,67 @@
+"""Products of FP8 from rows that begin anywhere: which tile is chosen, and how it is launched."""
+
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip(
+    "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+)
+
+from roofscope.kernels.shared.limits import shared_limit
+from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, best, launch
+
+MULTIPROCESSORS = 132
+
+
+class Recorder:
+    """Stands for a CudaProgram; keeps what is launched."""
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[str, int, list[int], int]] = []
+
+    def launch(self, name: str, grid: int, _: int, *arguments: torch.Tensor | int, **given: int) -> None:
+        assert given["overlaps"]
+        sizes = [value for value in arguments if isinstance(value, int)]
+        self.launches.append((name, grid, sizes, given["cluster"]))
+
+
+def inputs(m: int, n: int, k: int) -> tuple[torch.Tensor, ...]:
+    a, b = (torch.empty(rows, k, dtype=torch.float8_e4m3fn) for rows in (m, n))
+    return a, b, torch.empty(-(-k // 128), m), torch.empty(-(-n // 128), -(-k // 128))
+
+
+def test_tiles_fit_a_multiprocessor() -> None:
+    """And sums of all warps and blocks fit where their factors were."""
+    limit = shared_limit(torch.device("cpu"))
+    for tile in TILES:
+        assert tile.shared_bytes * tile.at_once <= limit
+        assert tile.warps_k * tile.rows * (tile.columns + 8) * 4 <= tile.shared_bytes
+    assert len({tile.name for tile in TILES}) == len(TILES)
+
+
+def test_blocks_of_a_cluster_share_k_in_whole_steps() -> None:
+    tile = TILES[0]
+    for cluster in CLUSTERS:
+        recorder: Any = Recorder()
+        assert launch(recorder, tile, cluster, *inputs(17, 65, 9000)).shape == (17, 65)
+        ((name, grid, sizes, shared),) = recorder.launches
+        assert (name, grid, shared) == (tile.name, tile.count(17, 65) * cluster, cluster)
+        assert sizes[:3] == [17, 65, 9000]
+        assert sizes[3] % tile.step == 0
+        assert sizes[3] * cluster >= 9000
+
+
+def test_rows_that_begin_amid_words_of_4_bytes_have_a_kernel_of_their_own() -> None:
+    recorder: Any = Recorder()
+    for k in (128, 132, 129, 130):
+        launch(recorder, TILES[0], 1, *inputs(17, 65, k))
+    a, *others = inputs(18, 65, 128)
+    launch(recorder, TILES[0], 1, a.view(-1)[2:-126].view(17, 128), *others)
+    assert [name.endswith("_amid") for name, *_ in recorder.launches] == [False, False, True, True, True]
+
+
+def test_few_tiles_are_shared_and_many_are_not() -> None:
+    assert best(34, 35, 29893, MULTIPROCESSORS)[1] > 4
+    assert best(4000, 4100, 37, MULTIPROCESSORS)[1] == 1
