@@ -17,7 +17,6 @@ TILES = {
     "tile_64x128": Tile(64, 128, stages=8, step_ns=310),
 }
 
-
 # Of which the blocks of a cluster share one, each over a part of k; and what it takes that their sums meet.
 SHARED = {
     "shared_128x128": Tile(128, 128, stages=6, step_ns=525),
@@ -36,8 +35,10 @@ def run(
     Raises Refusal where wgmma is missing and beyond 32-bit sizes.
     """
     m, n = require_blocks("matmul_fp8_blocks/cuda_wgmma", a, b)
+    if m * n == 0:
+        return torch.empty((m, n), dtype=torch.bfloat16, device=a.device)
     name, _, cluster = choose(m, n, a.shape[1], program.multiprocessor_count).partition("/")
-    if cluster and m * n:
+    if cluster:
         return launch_shared(program, name, int(cluster), a, b, scale_a, scale_b)
     tile = TILES[name]
     return launch(program, name, tile, (tile.b_rows,), a, b, scale_a, scale_b)

@@ -159,7 +159,8 @@ def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: i
     beside = min(-(-blocks // multiprocessors), tile.at_once(whole, steps))
     if cluster > 1:  # as many as find room beside each other
         beside = max(beside, -(-cluster // _TOGETHER))
-        multiprocessors = multiprocessors // _TOGETHER * (_TOGETHER * beside // cluster) * cluster // beside
+        together = multiprocessors // _TOGETHER * (_TOGETHER * beside // cluster) * cluster // beside
+        multiprocessors = max(together, 1)  # fewer than that many are a part of a GPU
     rounds, rest = divmod(blocks, multiprocessors * beside)
     if rest:
         rounds += max(rest / (multiprocessors * beside), model.tail) if rounds else 1

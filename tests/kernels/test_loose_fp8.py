@@ -9,6 +9,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.matmul_fp8_blocks.cuda_wgmma import run as run_of_blocks
 from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, best, launch
 
@@ -65,3 +66,12 @@ def test_rows_that_begin_amid_words_of_4_bytes_have_a_kernel_of_their_own() -> N
 def test_few_tiles_are_shared_and_many_are_not() -> None:
     assert best(34, 35, 29893, MULTIPROCESSORS)[1] > 4
     assert best(4000, 4100, 37, MULTIPROCESSORS)[1] == 1
+
+
+def test_nothing_is_launched_for_no_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roofscope.kernels.matmul_fp8_blocks.scaled_blocks.needs_hopper", lambda *_: None)
+    no_program: Any = None
+    for m, n in ((0, 64), (24, 0)):
+        a, b = (torch.empty(rows, 256).to(torch.float8_e4m3fn) for rows in (m, n))
+        scale_a, scale_b = torch.empty(2, m), torch.empty(-(-n // 128), 2)
+        assert run_of_blocks(no_program, a, b, scale_a, scale_b).shape == (m, n)

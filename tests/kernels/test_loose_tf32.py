@@ -58,3 +58,10 @@ def test_blocks_of_a_cluster_share_k_in_whole_steps(whole: bool) -> None:
 def test_few_tiles_are_shared_and_many_are_not(whole: bool) -> None:
     assert best(34, 35, 9893, MULTIPROCESSORS, whole)[1] == max(CLUSTERS)
     assert best(4000, 4100, 37, MULTIPROCESSORS, whole)[1] == 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("multiprocessors", [1, 2, 15, 17])
+def test_a_part_of_a_gpu_has_a_tile_too(multiprocessors: int, whole: bool) -> None:
+    for m, n, k in ((129, 257, 65), (1, 1, 1), (33, 48, 10000)):
+        assert best(m, n, k, multiprocessors, whole)[1] in CLUSTERS
