@@ -6,10 +6,11 @@ holds the lock has the device to itself. Then come the next few, so that an end 
 than those. What torch.compile tunes at a first call it tunes under another lock, so that no two processes
 tune beside each other.
 
-A call is timed as the engine does it, by CUDA graphs over sets of inputs with outputs of their own, the
-versions in turn; but by a few short blocks instead of as many as an interval takes, and it is held against
-the reference at the drawn size alone. The worst of many shapes is in part the unluckiest: one that looks
-nearly too slow is timed once more, for longer, and only that counts.
+A call is timed as the engine does it, by its graphs over sets of inputs with outputs of their own, in which
+no call begins before the one in front has ended, the versions in turn; but by a few short blocks instead of
+as many as an interval takes, and it is held against the reference at the drawn size alone. The worst of many
+shapes is in part the unluckiest: one that looks nearly too slow is timed once more, for longer, and only that
+counts.
 """
 
 import fcntl
@@ -43,6 +44,7 @@ from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Judge
+from roofscope.profiling.worker.timing.graphs import CapturedCalls, OutputPool
 
 BLOCKS = 8  # of each version: of half of them the median counts
 NEARLY = LEAST * 1.06  # below it a shape is timed once more
@@ -94,17 +96,14 @@ class Point:
         """The microseconds of each version that is right."""
         started = time.monotonic()
         self.compile()  # what is left
-        sets = self._sets()
-        graphs: dict[str, torch.cuda.CUDAGraph] = {}
-        kept: list[Any] = []
+        sets, pool = self._sets(), OutputPool()
+        graphs: dict[str, CapturedCalls] = {}
         for stem in self._right(sets[0]):
             with self.noting(stem):
-                graph, outputs = _captured(self.calls[stem], sets)
-                graphs[stem] = graph
-                kept.append(outputs)
+                graphs[stem] = pool.capture(self.calls[stem], sets, len(sets))
         seen = seen_once_or_twice(self.task, self.notes, partial(in_turn, graphs, len(sets)))
         graphs.clear()
-        del kept, sets
+        del pool, sets
         torch.cuda.empty_cache()
         return replace(seen, seconds=time.monotonic() - started)
 
@@ -144,17 +143,6 @@ class Point:
             self.notes[stem] = f"{wrong}{str(error) or type(error).__name__}"[:300]
 
 
-def _captured(call: Call, sets: list[InputSet]) -> tuple[torch.cuda.CUDAGraph, list[Any]]:
-    """A call on each set, each with outputs of its own."""
-    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        call(*sets[0])
-    stream.synchronize()
-    with torch.cuda.graph(graph, stream=stream):
-        outputs = [call(*inputs) for inputs in sets]
-    return graph, outputs
-
-
 def seen_once_or_twice(
     task: Task, notes: dict[str, str], timed: Callable[[int], dict[str, tuple[float, ...]]]
 ) -> Seen:
@@ -163,7 +151,7 @@ def seen_once_or_twice(
     return replace(seen, blocks=timed(MORE_BLOCKS)) if seen.ratio < NEARLY else seen
 
 
-def in_turn(graphs: dict[str, torch.cuda.CUDAGraph], calls: int, blocks: int) -> dict[str, tuple[float, ...]]:
+def in_turn(graphs: dict[str, CapturedCalls], calls: int, blocks: int) -> dict[str, tuple[float, ...]]:
     """Microseconds of a call of each, block by block; every other round the other way round."""
     once = {stem: _replayed(graph, 1) for stem, graph in graphs.items()}
     replays = {stem: min(max(int(BLOCK_S / max(took, 1e-9)), 1), MOST_REPLAYS) for stem, took in once.items()}
@@ -175,7 +163,7 @@ def in_turn(graphs: dict[str, torch.cuda.CUDAGraph], calls: int, blocks: int) ->
     return {stem: tuple(of_stem) for stem, of_stem in found.items()}
 
 
-def _replayed(graph: torch.cuda.CUDAGraph, count: int) -> float:
+def _replayed(graph: CapturedCalls, count: int) -> float:
     """Seconds of a replay."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     graph.replay()  # the device is busy while the host queues the rest

@@ -56,12 +56,14 @@ def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch
     monkeypatch.setattr(glance_child.Point, "_sets", lambda _: ["one", "two"])
     monkeypatch.setattr(glance_child.Point, "_right", lambda self, _: list(self.calls))
 
-    def captured(call: str, sets: list[str]) -> tuple[str, list[str]]:
-        if call == "waits":
-            raise RuntimeError("no graph holds it")
-        return call, sets
+    class Pool:
+        def capture(self, call: str, sets: list[str], calls: int) -> str:
+            assert calls == len(sets)
+            if call == "waits":
+                raise RuntimeError("no graph holds it")
+            return call
 
-    monkeypatch.setattr(glance_child, "_captured", captured)
+    monkeypatch.setattr(glance_child, "OutputPool", Pool)
     took = {"tiles": 4e-6, "compiled": 6e-6}
     monkeypatch.setattr(glance_child, "_replayed", lambda graph, _: took[graph])
     seen = point.look()
