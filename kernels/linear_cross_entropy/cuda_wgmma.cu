@@ -92,38 +92,16 @@ __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const 
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
 
-// A tile of 64 x 64 by the PARTS blocks of a cluster, each over a part of hidden: where tiles are few. Of the tile's columns each
-// block then has a part, which is a piece by itself.
+// Of a tile's columns each block has a part, which is a piece by itself.
 template <int STAGES, int PARTS>
 __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
-    constexpr int SUMS = 32, SLICE = SUMS / PARTS;
-    static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what is received
-    extern __shared__ __align__(1024) unsigned char stages[];
-    Ring<1, 64, STAGES> ring(stages, 0);
-    Barrier* const all_received = ring.empty + STAGES;
-    if (threadIdx.x == 0) {
-        init_barrier(all_received, 1);
-        arrive_and_expect(all_received, (PARTS - 1) * SLICE * WARPGROUP * 4);
-        publish_barriers();
-    }
-    meet_cluster();
-    const TilesOfMatrix<64, 64> tiles(rest.rows, rest.vocab, 0);
-    const auto at = tiles.at(blockIdx.x / PARTS);
-    const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K), part = rank_in_cluster();
-    const int first = steps * part / PARTS, last = steps * (part + 1) / PARTS;
-    wait_for_previous();
-    if (__shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0) == 1) {
-        if (threadIdx.x % WARPGROUP == 0) {
-            for (int step = first; step < last; ++step) ring.fill(x, w, step, at.row, at.in_b);
-        }
-    } else {
-        float logits[SUMS] = {}, own[SLICE];
-        settle(logits);
-        ring.add_products(logits, last - first, 0);
-        exchange_sums<PARTS>(logits, own, part, ring.boxes_of(0), all_received);
+    using Tiles = TilesOfMatrix<64, 64>;
+    constexpr int SLICE = 32 / PARTS;
+    const Tiles tiles(rest.rows, rest.vocab, 0);
+    const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
+    by_parts_of_tile<STAGES, PARTS>(x, w, steps, tiles, [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
         leave_statistics(own, part * SLICE, at.row, at.in_b, rest, at.in_b / 64 * PARTS + part, tiles.columns * PARTS);
-    }
-    meet_cluster();
+    });
 }
 
 #define STATISTICS(NAME, THREADS, CLUSTER, BODY)                                                                  \

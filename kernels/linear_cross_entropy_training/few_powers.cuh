@@ -45,7 +45,7 @@ __device__ __forceinline__ void make_powers_of_few(
 ) {
     const TilesOfMatrix<BLOCK_M, BLOCK_N> tiles(few.rows, few.vocab, 0);
     const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
-    using Position = decltype(tiles.at(0));  // named, since NVRTC 13.0 takes a lambda with `auto` for the host's
+    using Position = TilesOfMatrix<BLOCK_M, BLOCK_N>::Position;  // NVRTC 13.0 takes a lambda with `auto` for the host's
     const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const Position& at, unsigned& stored,
                              int warpgroup) {
         const int top = at.row + warpgroup * 64;
@@ -65,38 +65,18 @@ extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) pow
     make_powers_of_few(x, w, powers, {labels, pieces, at_label, rows, vocab}, hidden);
 }
 
-// The powers of a tile of 64 x 64 by the SMALL_PARTS blocks of a cluster, each over a part of hidden: where tiles are few. Of a
-// tile's columns each block then has a part, which is a piece by itself.
+// Of a tile's columns each block of a cluster has a part, which is a piece by itself.
 constexpr int SMALL_PARTS = 8, SMALL_STAGES = 8;  // as in few_rows.py
 
 __device__ __forceinline__ void make_powers_of_parts(
     const CUtensorMap& x, const CUtensorMap& w, SCALAR* powers, const FewRows& few, long long hidden, long long width
 ) {
-    constexpr int SUMS = 32, SLICE = SUMS / SMALL_PARTS;
-    static_assert(SLICE == 4 && SUMS * WARPGROUP * 4 <= BOXES * BOX);  // 8 columns; room for what is received
-    extern __shared__ __align__(1024) unsigned char stages[];
-    Ring<1, 64, SMALL_STAGES> ring(stages, 0);
-    Barrier* const all_received = ring.empty + SMALL_STAGES;
-    if (threadIdx.x == 0) {
-        init_barrier(all_received, 1);
-        arrive_and_expect(all_received, (SMALL_PARTS - 1) * SLICE * WARPGROUP * 4);
-        publish_barriers();
-    }
-    meet_cluster();
-    const TilesOfMatrix<64, 64> tiles(few.rows, few.vocab, 0);
-    const auto at = tiles.at(blockIdx.x / SMALL_PARTS);
-    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K), part = rank_in_cluster();
-    const int first = steps * part / SMALL_PARTS, last = steps * (part + 1) / SMALL_PARTS;
-    wait_for_previous();
-    if (__shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0) == 1) {
-        if (threadIdx.x % WARPGROUP == 0) {
-            for (int step = first; step < last; ++step) ring.fill(x, w, step, at.row, at.in_b);
-        }
-    } else {
-        float logits[SUMS] = {}, own[SLICE];
-        settle(logits);
-        ring.add_products(logits, last - first, 0);
-        exchange_sums<SMALL_PARTS>(logits, own, part, ring.boxes_of(0), all_received);
+    using Tiles = TilesOfMatrix<64, 64>;
+    constexpr int SLICE = 32 / SMALL_PARTS;
+    static_assert(SLICE == 4);  // 8 columns
+    const Tiles tiles(few.rows, few.vocab, 0);
+    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    const auto finish = [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
         few.make_powers_at(own, part * SLICE, at.row, at.in_b, at.in_b / 8 + part, width / 8);
         const int column = at.in_b + part * 8 + threadIdx.x % 4 * 2;
 #pragma unroll
@@ -104,8 +84,8 @@ __device__ __forceinline__ void make_powers_of_parts(
             const int row = at.row + own_row() + half * 8;
             if (row < few.rows) from_floats(own[half * 2], own[half * 2 + 1], powers + row * width + column);
         }
-    }
-    meet_cluster();
+    };
+    by_parts_of_tile<SMALL_STAGES, SMALL_PARTS>(x, w, steps, tiles, finish);
 }
 
 extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__(2 * WARPGROUP, 1) powers_of_parts(
