@@ -113,7 +113,10 @@ def _measure_rest(
 def _plans(
     rows: Sequence[Row], catalog: Catalog, chosen: argparse.Namespace, here: Device, before: Session | None
 ) -> list[Planned]:
-    """A job a row. Raises PlanError where a row asks for what its kernel has not."""
+    """A job a row that is asked for.
+
+    Raises CannotCompare where none is, and PlanError where a row asks for what its kernel has not.
+    """
     fill = Distribution.NORMAL if chosen.normal else Distribution.UNIFORM
     regime = Regime.SUSTAINED if chosen.sustained else Regime.BURST
     device = ((before and before.device) or here).id

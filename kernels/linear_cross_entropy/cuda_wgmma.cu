@@ -19,11 +19,7 @@
 // The statistics of COUNT / 2 logits of one of a thread's two rows, with those of the other three lanes that have it.
 template <int COUNT>
 __device__ __forceinline__ Statistics statistics_of(const float (&logits)[COUNT], int half) {
-    float highest = NEGATIVE_INFINITY;
-#pragma unroll
-    for (int i = half * 2; i < COUNT; i += 4) highest = fmaxf(highest, fmaxf(logits[i], logits[i + 1]));
-    highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 1));
-    highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 2));
+    const float highest = highest_of(logits, half);
     const float shift = highest == NEGATIVE_INFINITY ? 0.0f : highest * LOG2_E;
     float total[2] = {};
 #pragma unroll

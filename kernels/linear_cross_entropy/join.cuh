@@ -15,6 +15,16 @@ __device__ __forceinline__ float rescale(float from, float to) {
     return from == NEGATIVE_INFINITY ? 0.0f : fast_exp2(from - to);
 }
 
+// The largest of COUNT / 2 logits of one of a thread's two rows, and of those of the other three lanes that have it.
+template <int COUNT>
+__device__ __forceinline__ float highest_of(const float (&logits)[COUNT], int half) {
+    float highest = NEGATIVE_INFINITY;
+#pragma unroll
+    for (int i = half * 2; i < COUNT; i += 4) highest = fmaxf(highest, fmaxf(logits[i], logits[i + 1]));
+    highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 1));
+    return fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 2));
+}
+
 __device__ __forceinline__ Statistics joined(Statistics one, Statistics other) {
     const float highest = fmaxf(one.highest, other.highest);
     return {highest, one.total * rescale(one.highest, highest) + other.total * rescale(other.highest, highest)};

@@ -42,7 +42,7 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = at.row + warpgroup * 64 + own_row() + half * 8;
-            const float highest = highest_of(logits, half);
+            const float highest = LOG2_E * highest_of(logits, half);
             if (row < rows && threadIdx.x % 4 == 0) maxima[row * SAMPLED_TILES + at.in_b / BLOCK_N] = highest;
         }
     };

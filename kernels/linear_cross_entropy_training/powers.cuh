@@ -9,21 +9,11 @@
 // are finite.
 constexpr float BASE_ABOVE_SAMPLE = 80.0f, MOST_ABOVE_BASE = 72.0f;
 
-// The maximum of one of a thread's two rows, with the other three lanes that have it.
-template <int COUNT>
-__device__ __forceinline__ float highest_of(const float (&logits)[COUNT], int half) {
-    float highest = NEGATIVE_INFINITY;
-#pragma unroll
-    for (int i = half * 2; i < COUNT; i += 4) highest = fmaxf(highest, fmaxf(logits[i], logits[i + 1]));
-    highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 1));
-    return LOG2_E * fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, 2));
-}
-
 // Makes the powers of one of a thread's two rows out of their logits, relative to the row's base where that is not too low,
 // and to the tile's maximum otherwise.
 template <int COUNT>
 __device__ __forceinline__ Statistics make_powers(float (&logits)[COUNT], int half, float base) {
-    const float highest = highest_of(logits, half);
+    const float highest = LOG2_E * highest_of(logits, half);
     if (!(highest <= base + MOST_ABOVE_BASE)) base = highest;
     const float shift = base == NEGATIVE_INFINITY ? 0.0f : base;
     float total[2] = {};

@@ -23,10 +23,8 @@ def run(program, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     q = torch.empty((rows, cols), dtype=torch.int8, device=x.device)
     scale = torch.empty(rows, dtype=torch.float32, device=x.device)
     row_bytes = cols * x.element_size()
-    multiprocessors, fewest = (
-        program.multiprocessor_count,
-        max(FEWEST_SLAB_ROWS, SLAB_ROWS_OF_A_COLUMN * cols),
-    )
+    multiprocessors = program.multiprocessor_count
+    fewest = max(FEWEST_SLAB_ROWS, SLAB_ROWS_OF_A_COLUMN * cols)
     slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, fewest, Space(code_bytes=1))
     if slab and q.data_ptr() % PACK_BYTES == 0:
         launch_slab(program, "quantize", slab, x, q, scale, rows, cols)

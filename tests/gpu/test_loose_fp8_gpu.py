@@ -1,8 +1,5 @@
 """Products of FP8 from rows that begin anywhere on a GPU: every tile, shared by any number of blocks."""
 
-import functools
-from typing import Any
-
 import pytest
 import torch
 
@@ -10,6 +7,7 @@ from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, launch
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.gpu.programs import hopper_program
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 KERNELS = ["matmul_fp8", "matmul_fp8_blocks"]
@@ -26,17 +24,6 @@ SIZES = [
 ]
 
 
-@functools.cache
-def program_of(name: str, stem: str) -> Any:
-    from roofscope.profiling.worker.build.providers import cuda
-
-    capability = torch.cuda.get_device_capability()
-    if capability != (9, 0):
-        pytest.skip("as tiles of wgmma, these are for Hopper")
-    source, device = LIBRARY / name / f"{stem}.cu", torch.device("cuda", 0)
-    return cuda.CudaProgram(source, Dtype.BFLOAT16, cuda.architecture_of(capability), device)
-
-
 def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
     """The same, beginning so many elements behind 16 bytes, amid numbers that are none."""
     room = torch.full((matrix.numel() + 32,), 0x7F, dtype=torch.uint8, device=matrix.device)
@@ -48,7 +35,7 @@ def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
 def test_every_tile_is_right_wherever_rows_begin(name: str) -> None:
     kernel = CATALOG.kernel(name)
     assert kernel is not None
-    program = program_of(name, "cuda_loose")
+    program = hopper_program(name, "cuda_loose", Dtype.BFLOAT16)
     for number, (m, n, k) in enumerate(SIZES):
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.BFLOAT16, device="cuda")
         expected = reference(kernel, inputs)
@@ -65,7 +52,7 @@ def test_every_tile_is_right_wherever_rows_begin(name: str) -> None:
 def test_what_is_no_number_stays_in_its_row_and_column(name: str) -> None:
     kernel = CATALOG.kernel(name)
     assert kernel is not None
-    program = program_of(name, "cuda_loose")
+    program = hopper_program(name, "cuda_loose", Dtype.BFLOAT16)
     a, b, *scales = random_inputs(kernel, {"m": 70, "n": 135, "k": 515}, Dtype.BFLOAT16, device="cuda")
     a.view(torch.uint8)[3, 514], b.view(torch.uint8)[7, 0] = 0x7F, 0xFF
     run = load_module(LIBRARY / name / "cuda_loose.py").run
@@ -79,7 +66,7 @@ def test_what_is_no_number_stays_in_its_row_and_column(name: str) -> None:
 def test_scaled_blocks_that_share_a_tile_of_wgmma_add_up(cluster: int) -> None:
     kernel = CATALOG.kernel("matmul_fp8_blocks")
     assert kernel is not None
-    program = program_of("matmul_fp8_blocks", "cuda_wgmma")
+    program = hopper_program("matmul_fp8_blocks", "cuda_wgmma", Dtype.BFLOAT16)
     module = load_module(LIBRARY / "matmul_fp8_blocks" / "cuda_wgmma.py")
     for m, n, k in ((1, 1, 1), (70, 300, 1028), (129, 131, 4099), (200, 256, 2048)):
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.BFLOAT16, device="cuda")

@@ -1,7 +1,6 @@
 """Products of float32 from rows that begin anywhere on a GPU: every tile, shared by any number of blocks."""
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -10,6 +9,7 @@ from roofscope.kernels.shared.loose_tf32 import CLUSTERS, launch, tiles
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.gpu.programs import hopper_program
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 KERNELS = [("matmul_tf32", "cuda_loose", False), ("matmul", "cuda_tf32x3_loose", True)]
@@ -25,16 +25,6 @@ SIZES = [
 ]
 
 
-def program_of(name: str, stem: str) -> Any:
-    from roofscope.profiling.worker.build.providers import cuda
-
-    capability = torch.cuda.get_device_capability()
-    if capability != (9, 0):
-        pytest.skip("as tiles of wgmma, these are for Hopper")
-    source, device = LIBRARY / name / f"{stem}.cu", torch.device("cuda", 0)
-    return cuda.CudaProgram(source, Dtype.FLOAT32, cuda.architecture_of(capability), device)
-
-
 def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
     """The same, beginning so many elements behind 16 bytes, amid numbers that are none."""
     room = torch.full((matrix.numel() + 8,), math.nan, device=matrix.device)
@@ -46,7 +36,7 @@ def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
 def test_every_tile_is_right_wherever_rows_begin(name: str, stem: str, whole: bool) -> None:
     kernel = CATALOG.kernel(name)
     assert kernel is not None
-    program = program_of(name, stem)
+    program = hopper_program(name, stem, Dtype.FLOAT32)
     for number, (m, n, k) in enumerate(SIZES):
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
         expected = reference(kernel, inputs)
@@ -60,7 +50,7 @@ def test_every_tile_is_right_wherever_rows_begin(name: str, stem: str, whole: bo
 
 def test_infinities_are_those_of_float32() -> None:
     """The rest that TF32 leaves of an infinity is no number, and must not reach the result."""
-    program = program_of("matmul", "cuda_tf32x3_loose")
+    program = hopper_program("matmul", "cuda_tf32x3_loose", Dtype.FLOAT32)
     run = load_module(LIBRARY / "matmul" / "cuda_tf32x3_loose.py").run
     a, b = torch.randn(70, 515, device="cuda"), torch.randn(515, 130, device="cuda")
     a[3, 7], a[5, 9], a[8, 100], b[7, 4], b[9, 5] = math.inf, -math.inf, math.nan, 1.0, 0.0

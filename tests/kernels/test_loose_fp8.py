@@ -12,20 +12,9 @@ pytest.importorskip(
 from roofscope.kernels.matmul_fp8_blocks.cuda_wgmma import run as run_of_blocks
 from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, best, launch
+from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = 132
-
-
-class Recorder:
-    """Stands for a CudaProgram; keeps what is launched."""
-
-    def __init__(self) -> None:
-        self.launches: list[tuple[str, int, list[int], int]] = []
-
-    def launch(self, name: str, grid: int, _: int, *arguments: torch.Tensor | int, **given: int) -> None:
-        assert given["overlaps"]
-        sizes = [value for value in arguments if isinstance(value, int)]
-        self.launches.append((name, grid, sizes, given["cluster"]))
 
 
 def inputs(m: int, n: int, k: int) -> tuple[torch.Tensor, ...]:

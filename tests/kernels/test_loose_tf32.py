@@ -11,20 +11,9 @@ pytest.importorskip(
 
 from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles
+from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = 132
-
-
-class Recorder:
-    """Stands for a CudaProgram; keeps what is launched."""
-
-    def __init__(self) -> None:
-        self.launches: list[tuple[str, int, list[int], int]] = []
-
-    def launch(self, name: str, grid: int, _: int, *arguments: torch.Tensor | int, **given: int) -> None:
-        assert given["overlaps"]
-        sizes = [value for value in arguments if isinstance(value, int)]
-        self.launches.append((name, grid, sizes, given["cluster"]))
 
 
 @pytest.mark.parametrize("whole", [False, True])
