@@ -1,10 +1,14 @@
 """What the server of candidates' processes does ahead for the compilers of its forks."""
 
+import os
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.worker.candidate.compilers import Compiler
+from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.tests.children import python
 
@@ -25,6 +29,10 @@ Compilers().make_ready(Compiler.TRITON | Compiler.INDUCTOR)
 from triton.runtime.cache import triton_key
 assert triton_key.cache_info().currsize == 1
 assert "torch._inductor.codegen.cuda_combined_scheduling" in sys.modules
+from triton import knobs
+assert os.environ["TRITON_CACHE_DIR"] == knobs.cache.dir
+from torch._inductor.runtime.cache_dir_utils import triton_cache_dir
+assert triton_cache_dir(0) == knobs.cache.dir, "what a run keeps, the next looks for elsewhere"
 assert not torch.cuda.is_initialized()
 assert len(os.listdir("/proc/self/task")) == threads, "threads do not survive a fork"
 """
@@ -33,6 +41,12 @@ assert len(os.listdir("/proc/self/task")) == threads, "threads do not survive a 
 def test_what_is_done_ahead_leaves_a_process_that_can_be_forked() -> None:
     done = subprocess.run(python(_READY), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_users_own_folder_for_triton_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    Compilers().make_ready(Compiler.TRITON)
+    assert os.environ["TRITON_CACHE_DIR"] == str(tmp_path)
 
 
 def test_an_implementation_names_the_compilers_that_it_needs() -> None:

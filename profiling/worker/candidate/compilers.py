@@ -12,6 +12,8 @@ from enum import IntFlag
 
 from roofscope.profiling.planning.spec import Implementation, Provider
 
+_TRITON_FOLDER = "TRITON_CACHE_DIR"
+
 
 class Compiler(IntFlag):
     """What a process finds imported, with its first work done."""
@@ -60,8 +62,14 @@ def without_cuda() -> Generator[None]:
 
 
 def _prepare_triton() -> None:
-    """Its key is part of each kernel's name on disk: a hash over its own library."""
+    """Its key is part of each kernel's name on disk: a hash over its own library.
+
+    The folder gets its name in the environment, too. Inductor would name another one there once it compiles
+    in this process, which it does in some runs and leaves to its helpers in others: what the one run keeps
+    in one folder, the next would look for in the other.
+    """
     importlib.import_module("triton.runtime.cache").triton_key()
+    os.environ.setdefault(_TRITON_FOLDER, str(importlib.import_module("triton").knobs.cache.dir))
 
 
 def _prepare_inductor() -> None:
