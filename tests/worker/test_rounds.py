@@ -368,6 +368,22 @@ def test_steps_between_are_looked_at_only_where_the_longest_rest_helps(slept: li
     assert set(slept) == {0.0, 0.08}
 
 
+def test_a_long_block_rests_no_longer(slept: list[float]) -> None:
+    """A call of 0.3 s has the clock that it ends with; rests of milliseconds change nothing of it."""
+    log: list[str] = []
+    long = Turn(ScriptedTimer([BlockReading(0.3, 1400e6)], 1, log, "long"))
+    find_rest(long, 1980e6, calm)
+    assert (long.rest_s, long.fresh_hz) == (0.0, 1400e6)
+    assert log == ["long"]
+
+
+def test_only_a_call_that_is_a_block_is_long() -> None:
+    alone, several, quick = turn([], "a", 0.3, 1), turn([], "b", 0.3, 2), turn([], "c", 0.09, 1)
+    for one in (alone, several, quick):
+        one.take_block(0, calm)
+    assert [one.has_long_calls for one in (alone, several, quick)] == [True, False, False]
+
+
 CAPPED = DeviceState(event_reasons=("power cap",))
 
 

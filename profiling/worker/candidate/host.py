@@ -78,6 +78,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Trouble,
     TuningsRead,
 )
+from roofscope.profiling.worker.candidate.settling import SETTLE_CALLS, let_settle
 from roofscope.profiling.worker.candidate.snapshot import alias_fault, poison, snapshot
 from roofscope.profiling.worker.candidate.torch_state import TorchStates
 from roofscope.profiling.worker.candidate.wire import Wire
@@ -97,7 +98,6 @@ from roofscope.profiling.worker.timing.wall_timer import WallTimer, host_seconds
 
 Value = TypeVar("Value")
 
-_SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
@@ -196,8 +196,8 @@ class Host:
             case HostTime(number=number, calls=calls):
                 one = self._candidates[number]
                 return Seconds((host_seconds(one.built.call, one.sets[0], calls),))
-            case Profile(number=number, rest_s=rest_s):
-                found = profile_block(self._timer(number), rest_s)
+            case Profile(number=number, rest_s=rest_s, behind_another=behind_another):
+                found = profile_block(self._timer(number), rest_s, behind_another=behind_another)
                 return Profiled(found.kernels, BlockRead(found.reading.seconds, found.reading.clock_hz))
             case SingleCalls():
                 return self._single_calls(request)
@@ -214,7 +214,7 @@ class Host:
                 return Revealed(_without_exit(lambda: bounded(code(Budget()))))
             case Record(number=number, group=group, title=title, options=options):
                 call = self._candidates[number].built.call
-                for _ in range(_SETTLE_CALLS):
+                for _ in range(SETTLE_CALLS):
                     call(*self._sets[group][0])
                 return Contents(record_trace(call, self._sets[group], title, options))
             case Forget():
@@ -307,12 +307,11 @@ class Host:
         self._returned = ()
         one, sets = self._candidates[request.number], self._sets[request.group]
         with self._autotuners.watching(request.number):
-            for _ in range(_SETTLE_CALLS):
-                one.built.call(*sets[0])
+            is_long = let_settle(one.built.call, sets[0], self._synchronize)
         one.sets = sets
-        one.cold = self._instruments.timer(one.built.call, sets, self._pool)
+        one.cold = self._instruments.timer(one.built.call, sets, self._pool, seems_long=is_long)
         if request.has_hot:
-            one.hot = self._instruments.timer(one.built.call, sets[:1], self._pool)
+            one.hot = self._instruments.timer(one.built.call, sets[:1], self._pool, seems_long=is_long)
         return Settled(_facts(one.cold), _facts(one.hot) if one.hot else None)
 
     def _settle_runner_up(self, request: SettleRunnerUp) -> Answer:
@@ -320,9 +319,8 @@ class Host:
         winner = self._candidates[request.number]
         built = winner.built
         call = self._autotuners.with_choice(request.number, request.place, request.configuration, built.call)
-        for _ in range(_SETTLE_CALLS):
-            call(*winner.sets[0])
-        cold = self._instruments.timer(call, winner.sets, self._pool)
+        is_long = let_settle(call, winner.sets[0], self._synchronize)
+        cold = self._instruments.timer(call, winner.sets, self._pool, seems_long=is_long)
         self._candidates[request.as_number] = _Candidate(Built(call, built.info), winner.sets, cold)
         self._states.share(request.number, request.as_number)
         return Settled(_facts(cold))

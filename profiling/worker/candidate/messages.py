@@ -189,10 +189,11 @@ class HostTime(Struct, frozen=True, tag="host_time"):
 
 
 class Profile(Struct, frozen=True, tag="profile"):
-    """Profile a block after another one and a rest of ``rest_s``."""
+    """Profile a block after a rest of ``rest_s``, and after another block and its rest if it is asked for."""
 
     number: int
     rest_s: float
+    behind_another: bool = True
 
 
 class SingleCalls(Struct, frozen=True, tag="single_calls"):

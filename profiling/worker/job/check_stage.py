@@ -221,9 +221,8 @@ class Checker:
         flags: list[Flag] = []
         if turn.unstable_because:
             flags.append(Flag.UNSTABLE)
-        if self._rotated_bytes(candidate) < CACHE_LAPS * (
-            self._instruments.device.last_level_cache_bytes or 0
-        ):
+        cache_bytes = self._instruments.device.last_level_cache_bytes or 0
+        if self._rotated_bytes(candidate) < CACHE_LAPS * cache_bytes and not turn.has_long_calls:
             flags.append(Flag.PARTLY_WARM)
         if turn.is_preempted or is_unjudged(candidate.timer.seen):
             flags.append(Flag.PREEMPTED)
@@ -250,7 +249,10 @@ class Checker:
         return self._link.ask(Info(candidate.number), Informed).build
 
     def _profile(self, candidate: Candidate) -> Profiled:
-        return self._link.ask(Profile(candidate.number, candidate.turn.rest_s), Profiled)
+        turn = candidate.turn
+        return self._link.ask(
+            Profile(candidate.number, turn.rest_s, behind_another=not turn.has_long_calls), Profiled
+        )
 
     def _energy(self, candidate: Candidate) -> Energy | None:
         """Measured apart from timing, and only in exact runs, because it keeps the device busy for 2 s."""
@@ -288,6 +290,8 @@ class Checker:
         turn = candidate.turn
         if turn.timer.method is not Method.CUDA_GRAPH:
             return ()
+        if turn.has_long_calls:  # each block was one
+            return tuple(turn.samples_s)
         # Slow calls get fewer samples, because more would take minutes.
         count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
         # A burst is no longer than a block, and there are no more than these samples need.

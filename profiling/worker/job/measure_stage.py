@@ -43,7 +43,7 @@ def measure_in_turn(
 
 
 def _measure_hot(candidate: Candidate, instruments: Instruments) -> None:
-    if candidate.hot is None:
+    if candidate.hot is None or candidate.turn.has_long_calls:  # what L2 holds is nothing beside those
         return
     candidate.hot.rest_s = candidate.turn.rest_s
     candidate.hot.timer.block()

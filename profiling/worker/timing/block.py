@@ -12,6 +12,9 @@ import torch
 from roofscope.profiling.results.outcome import Method
 
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
+# A call so long is a block by itself: launch gaps, what L2 holds of its inputs, and the upload of its graph
+# are less than a thousandth of it.
+LONG_CALL_S = 0.1
 
 WhileBusy = Callable[[], object]
 

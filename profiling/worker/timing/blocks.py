@@ -12,6 +12,7 @@ from roofscope.profiling.worker.failures import WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.block import (
     BLOCK_S,
+    LONG_CALL_S,
     BlockReading,
     LastCall,
     LocalTimer,
@@ -118,6 +119,8 @@ class GraphTimer:
         self._pair = _EventPair(clock)
         self._replays = 1
         self.calls_per_block = self._calls
+        if estimate_s > LONG_CALL_S:
+            return
         self.block()  # the first replay uploads the graph
         replay_s = self.block().seconds * self._calls
         self._replays = min(max(round(block_s / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
@@ -262,11 +265,12 @@ class QueueTimer:
 
 
 def sets_of_a_pass(sets: Sequence[InputSet], estimate_s: float) -> Sequence[InputSet]:
-    """As many of the sets as a graph may take in one pass; 2 at least, where there are 2.
+    """As many of the sets as a graph may take in one pass: 2 at least, where there are 2; 1 of long calls.
 
-    A graph's block is one pass over its sets or several: 256 sets at 120 ms a call would make one of 31 s.
+    A graph's block is one pass over its sets or several: 256 sets at 90 ms a call would make one of 23 s.
     """
-    return sets[: max(math.floor(_MOST_PASS_S / max(estimate_s, 1e-9)), 2)]
+    least = 1 if estimate_s > LONG_CALL_S else 2
+    return sets[: max(math.floor(_MOST_PASS_S / max(estimate_s, 1e-9)), least)]
 
 
 def make_timer(
@@ -276,9 +280,14 @@ def make_timer(
     clock: GpuClock | None,
     pool: OutputPool | None,
     block_s: float = BLOCK_S,
+    *,
+    seems_long: bool = False,
 ) -> LocalTimer:
-    """The best timer for this call on this device. ``pool`` is for a GPU's graphs."""
-    estimate_s = _estimate_s(call, sets, device, clock)
+    """The best timer for this call on this device. ``pool`` is for a GPU's graphs.
+
+    ``seems_long``: a call, to its end, took more than LONG_CALL_S.
+    """
+    estimate_s = _estimate_s(call, sets, device, clock, seems_long=seems_long)
     if device.type != "cuda":
         return WallTimer(call, sets, estimate_s, block_s)
     try:
@@ -303,14 +312,20 @@ def _first_of(error: BaseException) -> BaseException:
 
 
 def _estimate_s(
-    call: Call, sets: Sequence[InputSet], device: torch.device, clock: GpuClock | None, calls: int = 3
+    call: Call,
+    sets: Sequence[InputSet],
+    device: torch.device,
+    clock: GpuClock | None,
+    calls: int = 3,
+    *,
+    seems_long: bool = False,
 ) -> float:
     """Seconds a call, to choose block sizes by.
 
     A GPU gets the longest lead: where the host's pace shows, implementations get graphs of different length,
     and the gap behind each replay makes the same callable differ by 0.04 %. The first calls may allocate,
     which waits for the device, or compile, where data decide what is run. So they are timed again, only one
-    call if they are long.
+    call if they are long. One that seems long and is long when timed needs no other.
     """
     if device.type != "cuda":
         started = time.perf_counter_ns()
@@ -329,6 +344,8 @@ def _estimate_s(
         seen_s = (pair.seen_s - MOST_LEAD_S) / count
         return seen_s if seen_s > _HOST_NOISE_S + 4 * claimed_s else claimed_s
 
+    if seems_long and (once_s := time_calls(1)) > LONG_CALL_S:
+        return once_s
     first_s = time_calls(calls)
     return time_calls(calls) if first_s <= BLOCK_S else min(first_s, time_calls(1))
 

@@ -67,6 +67,11 @@ class Instruments:
         sets: Sequence[InputSet],
         pool: OutputPool | None = None,
         block_s: float = BLOCK_S,
+        *,
+        seems_long: bool = False,
     ) -> LocalTimer:
-        """The best timer for this call here; implementations to be compared share a pool."""
-        return make_timer(call, sets, self.torch_device, self.clock, pool, block_s)
+        """The best timer for this call here; implementations to be compared share a pool.
+
+        ``seems_long``: a call, to its end, took more than LONG_CALL_S.
+        """
+        return make_timer(call, sets, self.torch_device, self.clock, pool, block_s, seems_long=seems_long)

@@ -77,16 +77,17 @@ def own_seconds(spans: Iterable[Span]) -> dict[str, list[float]]:
 def profile_turn(turn: Turn) -> Profile:
     """Device kernels of a whole block as CUPTI times them; as in a round, another block and a rest precede.
 
-    The clock is then near that of the timed blocks, which is enough because cycles are compared too. A kernel
-    profiled on other buffers was seen to differ by 9 %.
+    The clock is then near that of the timed blocks, which is enough because cycles are compared too. A long
+    block needs no other in front. A kernel profiled on other buffers was seen to differ by 9 %.
     """
-    return profile_block(turn.timer, turn.rest_s)
+    return profile_block(turn.timer, turn.rest_s, behind_another=not turn.has_long_calls)
 
 
-def profile_block(timer: BlockTimer, rest_s: float) -> Profile:
+def profile_block(timer: BlockTimer, rest_s: float, *, behind_another: bool = True) -> Profile:
     """As ``profile_turn``, of a timer whose blocks follow rests of this length."""
-    time.sleep(rest_s)
-    timer.block()
+    if behind_another:
+        time.sleep(rest_s)
+        timer.block()
     time.sleep(rest_s)
     readings: list[BlockReading] = []
     torch.cuda.synchronize()

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from roofscope.profiling.analysis.statistics import median_of_known
+from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
-LONG_BLOCK_S = 0.2  # warms the device up in one go
+_LONG_BLOCK_S = 0.2  # warms the device up in one go
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.08)
@@ -17,18 +18,28 @@ _POWER_CAP = "power cap"
 _STEPS_IN_VAIN = 2
 
 
+def is_long(turn: Turn, reading: BlockReading) -> bool:
+    """Whether one such block leaves the device as warm as many would."""
+    return reading.seconds * turn.timer.calls_per_block > _LONG_BLOCK_S
+
+
 def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: float = 0.0) -> None:
     """The shortest rest from ``least_s`` on after which blocks find the highest clock they can.
 
     A burst is what the device does at the clock it holds when fresh. Large matrix products reach the power
     cap within a few blocks and lose 15 % of the clock; how much depends on what ran before. Some kernels hold
-    a lower clock however rested the device is; they need no rest.
+    a lower clock however rested the device is; they need no rest. A long block has the clock that it ends
+    with for nearly all of its time, and no rest that is tried is long beside it.
     """
     turn.rest_s = least_s
     longer_s = [rest_s for rest_s in _RESTS_S if rest_s > least_s]
     if not longer_s:
         return
-    turn.fresh_hz = clock_hz = _clock_after_rests(turn, _REST_TRIALS, read_state)
+    first = turn.warm_block(read_state)
+    if is_long(turn, first):
+        turn.fresh_hz = first.clock_hz
+        return
+    turn.fresh_hz = clock_hz = _clock_after_rests(turn, _REST_TRIALS - 1, read_state, first)
     if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
         return
     # Try the longest rest next: if the clock stays low, shorter ones cannot help.
@@ -45,11 +56,9 @@ def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: 
     turn.rest_s = longest_s
 
 
-def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState) -> float | None:
-    """The clock of the last two of some blocks, each after a rest; of the first if that one is long."""
-    readings = [turn.warm_block(read_state)]
-    if readings[0].seconds * turn.timer.calls_per_block < LONG_BLOCK_S:
-        readings += [turn.warm_block(read_state) for _ in range(trials - 1)]
+def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState, *before: BlockReading) -> float | None:
+    """The clock of the last two of some blocks, each after a rest."""
+    readings = [*before, *(turn.warm_block(read_state) for _ in range(trials))]
     return median_of_known([reading.clock_hz for reading in readings[-2:]])
 
 

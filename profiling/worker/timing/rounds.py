@@ -20,7 +20,7 @@ from roofscope.profiling.analysis.stop_rules import (
 )
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.results.time_stats import LEAST_BLOCKS
-from roofscope.profiling.worker.timing.rests import LONG_BLOCK_S, find_rest, rest_longer
+from roofscope.profiling.worker.timing.rests import find_rest, is_long, rest_longer
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
@@ -76,7 +76,7 @@ def warm_up(
                 continue
             reading = turn.warm_block(read_state)
             blocks_s[index].append(reading.seconds)
-            long_enough[index] = reading.seconds * turn.timer.calls_per_block > LONG_BLOCK_S
+            long_enough[index] = is_long(turn, reading)
             if index == 0 and reading.clock_hz:
                 clocks_hz.append(reading.clock_hz)
     for turn in turns:

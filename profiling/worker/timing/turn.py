@@ -13,7 +13,7 @@ from roofscope.profiling.analysis.stop_rules import Progress
 from roofscope.profiling.devices.device import SLOWDOWNS, DeviceState
 from roofscope.profiling.results.outcome import Discard, Evidence, Method
 from roofscope.profiling.results.time_stats import LEAST_BLOCKS, TimeStats
-from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
+from roofscope.profiling.worker.timing.block import LONG_CALL_S, BlockReading, BlockTimer
 
 ReadState = Callable[[], DeviceState]
 
@@ -166,6 +166,11 @@ class Turn:
     def clock_hz(self) -> float | None:
         """The clock that the time is given at; NVML's where none was read in band."""
         return self.at_clock.clock_hz or median_of_known(self.clocks_hz)
+
+    @property
+    def has_long_calls(self) -> bool:
+        """Whether a call alone is a block, and a long one."""
+        return self.timer.calls_per_block == 1 and self.interval.median > LONG_CALL_S
 
     @property
     def interval(self) -> Interval:
