@@ -56,7 +56,7 @@ class StopRule(Struct, frozen=True):
     resolution: float = math.inf  # half-width of the ratio of two implementations, relative
     of_difference: float = 0.0  # or this part of their difference, where that is more
     hopeless: float = 0.02  # half-width at the cap, relative
-    hopeless_after: int = 20  # blocks: with fewer, a single disturbed one makes an interval wide
+    hopeless_after: int = 13  # blocks: with fewer, two disturbed ones make an interval wide
 
     def is_checkpoint(self, rounds: int) -> bool:
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""

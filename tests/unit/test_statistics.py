@@ -281,7 +281,8 @@ def test_the_rule_is_met_by_narrow_intervals_and_those_beyond_hope() -> None:
     assert rule.is_met([narrow, hopeless])
     assert not rule.is_met([hopeless])  # nobody waits for it
     assert not rule.is_met([narrow, hopeless._replace(spent_s=0.49)])  # too early to tell
-    assert not rule.is_met([narrow, hopeless._replace(blocks=19)])
+    assert rule.is_met([narrow, hopeless._replace(blocks=13)])
+    assert not rule.is_met([narrow, hopeless._replace(blocks=12)])
 
 
 def test_the_rule_waits_for_comparisons_that_the_cap_will_make_narrow() -> None:

@@ -1,5 +1,6 @@
 """How long implementations rest before each block, so that all find the clock of a fresh device."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from roofscope.profiling.analysis.statistics import median_of_known
@@ -9,7 +10,7 @@ from roofscope.profiling.worker.timing.turn import ReadState, Turn
 _LONG_BLOCK_S = 0.2  # warms the device up in one go
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
-_RESTS_S = (0.0, 0.005, 0.02, 0.08)
+_RESTS_S = (0.0, 0.005, 0.02, 0.04, 0.08)
 _REST_TRIALS = 4
 _LONG_REST_TRIALS = 3  # each a rest of 80 ms
 _SAG = 0.975  # of the clock that a turn found when it chose its rest
@@ -50,10 +51,12 @@ def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: 
     if clock_hz >= wanted_hz:
         turn.rest_s = least_s
         return
-    for turn.rest_s in between_s:
-        if (_clock_after_rests(turn, _REST_TRIALS, read_state) or 0.0) >= wanted_hz:
-            return
-    turn.rest_s = longest_s
+
+    def is_enough(rest_s: float) -> bool:
+        turn.rest_s = rest_s
+        return (_clock_after_rests(turn, _REST_TRIALS, read_state) or 0.0) >= wanted_hz
+
+    turn.rest_s = longer_s[bisect_left(between_s, True, key=is_enough)]
 
 
 def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState, *before: BlockReading) -> float | None:
