@@ -286,6 +286,7 @@ def compiled(
         name=source.name,  # by which errors name it
         arch=architecture,
         std="c++17",
+        split_compile=0,  # a thread for each core: a source may have sixty kernels, and their code is the same
         include_path=[str(LIBRARY), *map(str, folders)],
         lineinfo=has_lines or None,
         define_macro=macros or None,
