@@ -235,7 +235,8 @@ __device__ __forceinline__ void multiply_loose(
                 stages[place + i * B::NEXT_SUMS] = sum_over_warps(place + i * B::NEXT_SUMS);
         });
     }
-    meet_cluster();
+    arrive_with_writes();
+    wait_for_cluster();
     const int each = (rows + blocks - 1) / blocks, begin = static_cast<int>(rank) * each;
     tile.each(begin, min(begin + each, rows), [&](int row, int column, int place) {
         float* const to = first_c + row * n + column;
