@@ -386,6 +386,15 @@ def test_only_a_call_that_is_a_block_is_long() -> None:
     assert [one.has_long_calls for one in (alone, several, quick)] == [True, False, False]
 
 
+def test_rested_blocks_are_warmed_up_by_one_round(slept: list[float]) -> None:
+    sagging = SaggingTimer({0.0: 1400, 0.005: 1450, 0.02: 1615, 0.08: 1620}, slept)
+    warm_up(
+        [Turn(sagging), turn([], "calm")], WarmUpRule(least_s=3.0, most_s=6.0), calm, full_clock_hz=1980e6
+    )
+    its_search = others_search = 4
+    assert slept.count(0.02) == its_search + others_search + 2
+
+
 CAPPED = DeviceState(event_reasons=("power cap",))
 
 
