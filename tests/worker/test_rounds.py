@@ -391,7 +391,7 @@ def test_rested_blocks_are_warmed_up_by_one_round(slept: list[float]) -> None:
     warm_up(
         [Turn(sagging), turn([], "calm")], WarmUpRule(least_s=3.0, most_s=6.0), calm, full_clock_hz=1980e6
     )
-    its_search = others_search = 4
+    its_search = others_search = 3
     assert slept.count(0.02) == its_search + others_search + 2
 
 

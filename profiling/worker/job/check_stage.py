@@ -250,9 +250,8 @@ class Checker:
 
     def _profile(self, candidate: Candidate) -> Profiled:
         turn = candidate.turn
-        return self._link.ask(
-            Profile(candidate.number, turn.rest_s, behind_another=not turn.has_long_calls), Profiled
-        )
+        profile = Profile(candidate.number, turn.rest_s, behind_another=turn.needs_another)
+        return self._link.ask(profile, Profiled)
 
     def _energy(self, candidate: Candidate) -> Energy | None:
         """Measured apart from timing, and only in exact runs, because it keeps the device busy for 2 s."""

@@ -75,12 +75,12 @@ def own_seconds(spans: Iterable[Span]) -> dict[str, list[float]]:
 
 
 def profile_turn(turn: Turn) -> Profile:
-    """Device kernels of a whole block as CUPTI times them; as in a round, another block and a rest precede.
+    """Device kernels of a whole block as CUPTI times them; as in a round, another block or a rest precedes.
 
-    The clock is then near that of the timed blocks, which is enough because cycles are compared too. A long
-    block needs no other in front. A kernel profiled on other buffers was seen to differ by 9 %.
+    The clock is then near that of the timed blocks, which is enough because cycles are compared too. A kernel
+    profiled on other buffers was seen to differ by 9 %.
     """
-    return profile_block(turn.timer, turn.rest_s, behind_another=not turn.has_long_calls)
+    return profile_block(turn.timer, turn.rest_s, behind_another=turn.needs_another)
 
 
 def profile_block(timer: BlockTimer, rest_s: float, *, behind_another: bool = True) -> Profile:

@@ -11,8 +11,8 @@ _LONG_BLOCK_S = 0.2  # warms the device up in one go
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.04, 0.08)
-_REST_TRIALS = 4
-_LONG_REST_TRIALS = 3  # each a rest of 80 ms
+_TRIALS, _RESTED_TRIALS = 4, 3  # the latter where a rest undoes what the block in front has heated
+_RESTED_S = 0.02
 _SAG = 0.975  # of the clock that a turn found when it chose its rest
 _HIGHER = 1.01
 _POWER_CAP = "power cap"
@@ -40,28 +40,30 @@ def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: 
     if is_long(turn, first):
         turn.fresh_hz = first.clock_hz
         return
-    turn.fresh_hz = clock_hz = _clock_after_rests(turn, _REST_TRIALS - 1, read_state, first)
+    turn.fresh_hz = clock_hz = _clock_after_rests(turn, least_s, read_state, first)
     if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
         return
     # Try the longest rest next: if the clock stays low, shorter ones cannot help.
     *between_s, longest_s = longer_s
-    turn.rest_s = longest_s
-    turn.fresh_hz = max(clock_hz, _clock_after_rests(turn, _LONG_REST_TRIALS, read_state) or 0.0)
+    turn.fresh_hz = max(clock_hz, _clock_after_rests(turn, longest_s, read_state) or 0.0)
     wanted_hz = _AS_HIGH * turn.fresh_hz
     if clock_hz >= wanted_hz:
         turn.rest_s = least_s
         return
 
     def is_enough(rest_s: float) -> bool:
-        turn.rest_s = rest_s
-        return (_clock_after_rests(turn, _REST_TRIALS, read_state) or 0.0) >= wanted_hz
+        return (_clock_after_rests(turn, rest_s, read_state) or 0.0) >= wanted_hz
 
     turn.rest_s = longer_s[bisect_left(between_s, True, key=is_enough)]
 
 
-def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState, *before: BlockReading) -> float | None:
-    """The clock of the last two of some blocks, each after a rest."""
-    readings = [*before, *(turn.warm_block(read_state) for _ in range(trials))]
+def _clock_after_rests(
+    turn: Turn, rest_s: float, read_state: ReadState, *before: BlockReading
+) -> float | None:
+    """The clock of the last two of some blocks, each after such a rest, ``before`` among them."""
+    turn.rest_s = rest_s
+    trials = _RESTED_TRIALS if rest_s >= _RESTED_S else _TRIALS
+    readings = [*before, *(turn.warm_block(read_state) for _ in range(trials - len(before)))]
     return median_of_known([reading.clock_hz for reading in readings[-2:]])
 
 

@@ -173,6 +173,11 @@ class Turn:
         return self.timer.calls_per_block == 1 and self.interval.median > LONG_CALL_S
 
     @property
+    def needs_another(self) -> bool:
+        """Whether the clock of a block is that of a round only behind another block."""
+        return not (self.rest_s or self.has_long_calls)
+
+    @property
     def interval(self) -> Interval:
         return self.at_clock.to_fresh
 
