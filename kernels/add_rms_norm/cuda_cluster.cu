@@ -10,6 +10,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "add_rms_norm/operation.cuh"
+#include "shared/rms_norm_held.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) add_rms_norm_cluster(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
@@ -28,3 +29,12 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) add_rms_norm_cluster_
 ) {
     rows_by_clusters_directly<4>(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
 }
+
+// Few rows in registers, by clusters whose size the compiler knows: shared/held_rows.cuh.
+#define HELD(BLOCKS, PACKS, NAME, ALIGNED)                                                                             \
+    extern "C" __global__ void __cluster_dims__(BLOCKS) __launch_bounds__(HELD_THREADS) add_rms_norm_cluster_held_##NAME( \
+        const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols                 \
+    ) {                                                                                                                \
+        rows_held<BLOCKS, PACKS, ALIGNED>(HeldRmsNorm<AddRmsNorm>(x, residual, ColumnVector{w, cols}, y, h), cols);    \
+    }
+HELD_KERNELS(HELD)

@@ -9,6 +9,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "shared/rms_norm_parts.cuh"
+#include "shared/rms_norm_held.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
@@ -27,3 +28,12 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_dire
 ) {
     rows_by_clusters_directly<4>(RmsNorm{x, {w, cols}, y}, cols);
 }
+
+// Few rows in registers, by clusters whose size the compiler knows: shared/held_rows.cuh.
+#define HELD(BLOCKS, PACKS, NAME, ALIGNED)                                                                             \
+    extern "C" __global__ void __cluster_dims__(BLOCKS) __launch_bounds__(HELD_THREADS) rms_norm_cluster_held_##NAME(  \
+        const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols                                                    \
+    ) {                                                                                                                \
+        rows_held<BLOCKS, PACKS, ALIGNED>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);                    \
+    }
+HELD_KERNELS(HELD)

@@ -37,6 +37,9 @@ _FEW_ROWS = 3  # of a multiprocessor, at most, which registers keep
 _ONE_BLOCK_BYTES = 8 << 10  # of a row that is not worth a second block
 _DIRECT_THREADS = 320  # of a block that keeps its part in registers, at most, where a cluster holds a row
 _DIRECT_BLOCKS = 4  # of a multiprocessor, which more than it needs to hold a row stay below
+_HELD_THREADS = 256  # of a block at most, as in held_rows.cuh
+# Blocks of a cluster, and packs of a thread: the kernels of held_rows.cuh.
+_HELD_SIZES = ((1, 2), (1, 4), (4, 4), (8, 4), (8, 8), (16, 4), (16, 8))
 _LIGHT_REGISTERS = 40  # of a thread, of which so many blocks run at once that none waits long
 _PART_OF_BLOCKS = 0.9  # that run at once, which clusters of more than two find room for
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
@@ -138,6 +141,50 @@ def direct_shape(
     return None
 
 
+class HeldShape(NamedTuple):
+    """How clusters of a size that the compiler knows keep rows in registers."""
+
+    blocks: int
+    packs: int  # of a thread
+    threads: int  # of a block
+
+
+def held_shape(rows: int, packs: int, multiprocessors: int, most: int) -> HeldShape | None:
+    """Of few rows of so many ``packs``: the most blocks that have a multiprocessor each; None of others.
+
+    As direct_shape has it, and not yet timed: see launch_clusters.
+    """
+    if rows > multiprocessors:
+        return None
+    holding = [
+        (blocks, each)
+        for blocks, each in _HELD_SIZES
+        if blocks <= most and packs <= blocks * each * _HELD_THREADS
+    ]
+    if not holding:
+        return None
+
+    def worth(size: tuple[int, int]) -> bool:
+        return rows * size[0] <= multiprocessors and packs * _PACK_BYTES >= size[0] * _LEAST_PART_BYTES
+
+    wanted = max((blocks for blocks, each in holding if worth((blocks, each))), default=holding[0][0])
+    blocks, each = next(size for size in holding if size[0] == wanted)
+    return HeldShape(blocks, each, max(-(-packs // (blocks * each * _WARP)), 1) * _WARP)
+
+
+def launch_held(
+    program: CudaProgram, name: str, shape: HeldShape, x: torch.Tensor, *others: torch.Tensor
+) -> None:
+    """Launch ``<name>_held_<blocks>_<packs>``, or that with ``_any`` where rows begin anywhere.
+
+    All tensors begin on 16 bytes. The arguments are the tensors, then ``cols``.
+    """
+    rows, cols = x.shape
+    aligned = cols * x.element_size() % _PACK_BYTES == 0
+    kernel = f"{name}_held_{shape.blocks}_{shape.packs}{'' if aligned else '_any'}"
+    program.launch(kernel, rows * shape.blocks, shape.threads, x, *others, cols, overlaps=True)
+
+
 def launch_clusters(
     program: CudaProgram,
     name: str,
@@ -145,11 +192,13 @@ def launch_clusters(
     *others: torch.Tensor,
     inputs: int = 1,
     registers: tuple[int, int],
+    held: bool = False,
 ) -> None:
     """Launch ``name``, or ``<name>_direct_2`` or ``_4``, over the rows of ``x``, (rows, cols).
 
     ``inputs`` tensors are kept on chip; ``registers`` are those of a thread of the other two. The arguments
-    are the tensors, then ``cols``.
+    are the tensors, then ``cols``. With ``held`` few rows go by launch_held in place of the other two, which
+    no one does before both have been timed.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
@@ -159,6 +208,12 @@ def launch_clusters(
     if x.numel() == 0:
         return
     row_bytes = cols * x.element_size()
+    begins_on_packs = not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others))
+    if held and begins_on_packs:
+        packs = -(-row_bytes // _PACK_BYTES)
+        if found := held_shape(rows, packs, program.multiprocessor_count, most):
+            launch_held(program, name, found, x, *others)
+            return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
     if direct := direct_shape(rows, row_bytes, program.multiprocessor_count, most, registers):
         blocks, threads, packs = direct

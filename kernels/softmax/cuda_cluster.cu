@@ -9,6 +9,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "softmax/operation.cuh"
+#include "softmax/held.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) softmax_cluster(
     const SCALAR* x, SCALAR* y, long long cols
@@ -27,3 +28,12 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direc
 ) {
     rows_by_clusters_directly<4>(Softmax{x, y}, cols);
 }
+
+// Few rows in registers, by clusters whose size the compiler knows: shared/held_rows.cuh.
+#define HELD(BLOCKS, PACKS, NAME, ALIGNED)                                                                             \
+    extern "C" __global__ void __cluster_dims__(BLOCKS) __launch_bounds__(HELD_THREADS) softmax_cluster_held_##NAME(   \
+        const SCALAR* x, SCALAR* y, long long cols                                                                     \
+    ) {                                                                                                                \
+        rows_held<BLOCKS, PACKS, ALIGNED>(HeldSoftmax(x, y), cols);                                                    \
+    }
+HELD_KERNELS(HELD)

@@ -1,9 +1,12 @@
 """Rows that a cluster of blocks shares, by each way that row_parts.py chooses, on a GPU."""
 
 import pytest
+import torch
 
+from roofscope.kernels.shared.row_parts import _HELD_SIZES, HeldShape, launch_held
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.tests.gpu.programs import hopper_program
 from roofscope.tests.gpu.test_kernels_gpu import built
 from roofscope.tests.kernels.cases import implementations, name_of, random_inputs, reference, relative_error
 
@@ -36,3 +39,24 @@ def test_rows_by_clusters_of_any_size(kernel: Kernel, version: Implementation, d
         results = call(*inputs)  # which starts while the first one ends
         error = relative_error(results, reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), CLUSTERS, ids=name_of)
+def test_rows_by_clusters_that_the_compiler_knows(
+    kernel: Kernel, version: Implementation, dtype: Dtype
+) -> None:
+    """Every size of held_rows.cuh, with all that a block holds, a few elements less, and next to nothing."""
+    name = kernel.spec.name
+    program = hopper_program(name, version.stem, dtype)
+    pack = 16 // torch.tensor([], dtype=getattr(torch, dtype)).element_size()
+    for blocks, packs in _HELD_SIZES:
+        for threads in (32, 96, 256):
+            room = blocks * packs * threads * pack
+            for cols in (room, room - 5 * pack, room - 1, room - pack - 1, room // 3 + 1, pack + 3):
+                inputs = random_inputs(kernel, {"rows": 2 * pack + 1, "cols": cols}, dtype, device="cuda")
+                outputs = tuple(torch.empty_like(inputs[0]) for _ in kernel.spec.outputs)
+                shape = HeldShape(blocks, packs, threads)
+                launch_held(program, f"{name}_cluster", shape, *inputs, *outputs)
+                error = relative_error(outputs, reference(kernel, inputs))
+                assert error <= kernel.spec.tolerance.of(dtype), f"{shape}, {cols} columns"

@@ -132,6 +132,44 @@ def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int) -> No
             assert 64 <= found.threads <= 320
 
 
+@pytest.mark.parametrize("most", [8, 16])
+@pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
+def test_clusters_that_the_compiler_knows_have_all_of_a_row(rows: int, row_bytes: int, most: int) -> None:
+    packs = -(-row_bytes // 16)
+    if found := row_parts.held_shape(rows, packs, MULTIPROCESSORS, most):
+        assert found.blocks * found.threads * found.packs >= packs
+        assert found.blocks <= most
+        assert found.threads % 32 == 0
+        assert 32 <= found.threads <= row_parts._HELD_THREADS
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "kernel", "grid", "threads"),
+    [
+        (8, 2**17, "held_16_4", 128, 256),
+        (8, 2**17 - 1, "held_16_4_any", 128, 256),
+        (100, 4096, "held_1_2", 100, 256),
+        (16, 2**16, "held_8_4", 128, 256),
+        (3, 7, "held_1_2_any", 3, 32),
+        (200, 4096, "direct_2", 200, 256),  # rows that are more than multiprocessors
+    ],
+)
+def test_few_rows_may_go_by_clusters_that_the_compiler_knows(
+    rows: int, cols: int, kernel: str, grid: int, threads: int
+) -> None:
+    """Where that is asked for, as nobody does yet."""
+    program, x = Program(), on_no_device(rows, cols)
+    row_parts.launch_clusters(program, "softmax_cluster", x, x, registers=(32, 40), held=True)
+    ((name, blocks, block, _),) = program.launched
+    assert (name, blocks, block) == (f"softmax_cluster_{kernel}", grid, threads)
+
+
+def test_kernels_of_all_held_sizes_are_there() -> None:
+    text = (LIBRARY / "shared" / "held_rows.cuh").read_text()
+    sizes = re.findall(r"HELD_SIZE\(KERNEL, (\d+), (\d+)\)", text)
+    assert [tuple(map(int, size)) for size in sizes] == list(row_parts._HELD_SIZES)
+
+
 @pytest.mark.parametrize(
     ("cols", "name"),
     [
@@ -183,6 +221,7 @@ def test_narrow_accesses_hold_rows_that_start_on_fewer_bytes(kernel: str, rows: 
     [
         ("row_parts.cuh", "MOST_THREADS", row_parts._MOST_THREADS),
         ("row_parts.cuh", "LINE_PACKS", row_parts._LINE_PACKS),
+        ("held_rows.cuh", "HELD_THREADS", row_parts._HELD_THREADS),
         ("row_split.cuh", "SPLIT_THREADS", row_parts._SPLIT_THREADS),
         ("row_cluster.cuh", "MOST_BLOCKS", row_parts._MOST_CLUSTER),
     ],

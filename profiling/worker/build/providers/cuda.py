@@ -9,6 +9,7 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import math
 import operator
 import time
 from collections.abc import Iterator, Sequence
@@ -156,6 +157,8 @@ class CudaProgram:
     def _function(self, name: str) -> Any:
         """The driver's handle of a kernel that is launched."""
         self.launched[name], function = self._loaded(name)
+        if math.prod(_cluster(self.launched[name]) or ()) > _CLUSTER_UNASKED:
+            _allow_large_clusters(function)
         self._functions[name] = function
         return function
 
