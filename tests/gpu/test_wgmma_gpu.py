@@ -116,6 +116,26 @@ def test_the_chosen_tile_is_right_at_any_size(name: str, dtype: Dtype) -> None:
         assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {k}"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("cluster", [1, 2, 16])
+def test_rows_that_begin_anywhere_are_right_without_a_copy(cluster: int, turned: bool) -> None:
+    """Of TF32, by every tile; what lies around the matrices is no number."""
+    kernel, _, program = built("matmul_tf32", Dtype.FLOAT32)
+    amid = load_module(kernel.folder / "amid.py")
+    for m, n, k in ((131, 77, 1001), (257, 145, 334), (67, 33, 4099), (13, 300, 77), (64, 64, 31), (8, 9, 4)):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
+        held = [torch.full((matrix.numel() + 32,), math.nan, device="cuda") for matrix in inputs]
+        a, b = (
+            room[16 : 16 + matrix.numel()].view(matrix.shape).copy_(matrix)
+            for room, matrix in zip(held, inputs, strict=True)
+        )
+        assert amid.takes(b if turned else a)
+        for tile in amid.TILES:
+            c = amid.launch(program, tile, cluster, a, b, turned=turned)
+            error = relative_error((c,), reference(kernel, inputs))
+            assert error <= kernel.spec.tolerance.of(Dtype.FLOAT32), f"{tile}, {m} x {n} x {k}"
+
+
 LOOSE = [
     # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
