@@ -22,7 +22,6 @@ constexpr int STAGES_OF = PAIRS ? 3 : 2;
 template <int DIM, bool PAIRS>
 struct Block {
     static constexpr int STAGES = STAGES_OF<PAIRS>;
-    static constexpr int PART_BYTES = PART * 4;
     static constexpr int OWN = KEYS * DIM * 2;  // bytes of the keys, and of the values
     static constexpr int TILE = STEP<DIM> * DIM * 2;
     static constexpr int SCORES = STEP<DIM> * KEYS * 2;
@@ -32,8 +31,8 @@ struct Block {
     static constexpr int QUERIES_AT = VALUES_AT + OWN;
     static constexpr int GRADS_AT = QUERIES_AT + STAGES * TILE;
     static constexpr int SCORES_AT = GRADS_AT + STAGES * TILE;
-    static constexpr int PARTS_AT = SCORES_AT + 2 * SCORES;
-    static constexpr int NUMBERS_AT = PARTS_AT + CONSUMERS * PART_BYTES;
+    static constexpr int PART_AT = SCORES_AT + 2 * SCORES;
+    static constexpr int NUMBERS_AT = PART_AT + PART * 4;
     static constexpr int BARRIERS_AT = NUMBERS_AT + STAGES * NUMBERS;
     static_assert(BARRIERS_AT + 8 * (9 + 4 * STAGES + (PAIRS ? 2 * SLOTS : 0)) <= 232448);
 
@@ -87,9 +86,7 @@ struct Block {
     }
     __device__ __forceinline__ unsigned char* grads(int turn) const { return keys + GRADS_AT + turn % STAGES * TILE; }
     __device__ __forceinline__ unsigned char* scores(int turn) const { return keys + SCORES_AT + turn % 2 * SCORES; }
-    __device__ __forceinline__ unsigned char* part(int warpgroup) const {
-        return keys + PARTS_AT + warpgroup * PART_BYTES;
-    }
+    __device__ __forceinline__ unsigned char* part() const { return keys + PART_AT; }
     __device__ __forceinline__ unsigned char* numbers(int turn) const {
         return keys + NUMBERS_AT + turn % STAGES * NUMBERS;
     }

@@ -3,9 +3,9 @@
 //
 // A step is STEP queries of a head; the last one of each head is filled up. Each has two runs of numbers, in the order of
 // number_at(): what is added to its queries' scores, the logarithms of their sums of exponentials with a minus, and what is
-// added to dp, their rows of do o with a minus. And two parts of dq, of 64 dims each at dim 128, of 64 queries each at
-// dim 64. A part lies as the sums of a warpgroup do, whose rows are dims and whose columns are queries: float4 number
-// 128 j + t is what thread t has of columns 8 j to 8 j + 7.
+// added to dp, their rows of do o with a minus. And a part of dq, which lies as the sums of a warpgroup do: float4 number
+// 128 j + t is what thread t has of columns 8 j to 8 j + 7. At dim 128 its rows are queries and its columns dims, at dim 64
+// the other way round.
 #pragma once
 
 #include "shared/attention.cuh"
@@ -14,8 +14,7 @@
 
 template <int DIM>
 constexpr int STEP = DIM == 64 ? 128 : 64;  // queries, as in the launcher
-constexpr int COLUMNS = 64;                 // of a part: queries
-constexpr int PART = COLUMNS * 64;          // floats
+constexpr int PART = 64 * 128;              // floats of dq of a step
 constexpr int PREPARING = 256;              // threads, as in the launcher
 
 // Where a step's number of a query lies. At dim 128 a thread that has columns 8 j + 2 i and the next reads those of two j
@@ -27,28 +26,25 @@ __device__ __forceinline__ int number_at(int query) {
     return READS_FOUR<DIM> ? query / 16 * 16 + query % 8 / 2 * 4 + query / 8 % 2 * 2 + query % 2 : query;
 }
 
-// `use` of each place in this thread's sums of a step and the number of its query: at dim 64.
-template <class Use>
-__device__ __forceinline__ void with_numbers(const unsigned char* numbers, Use use) {
-    const int lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int j = 0; j < STEP<64> / 8; j += 2) {
-        const float* const from = reinterpret_cast<const float*>(numbers) + j * 8;
-        float four[4];  // of the columns of j and the next
-        *reinterpret_cast<float2*>(four) = reinterpret_cast<const float2*>(from)[lane % 4];
-        *reinterpret_cast<float2*>(four + 2) = reinterpret_cast<const float2*>(from)[lane % 4 + 4];
-#pragma unroll
-        for (int i = 0; i < 8; ++i) use(j * 4 + i, four[i / 4 * 2 + i % 2]);
+// A lane's numbers of 16 queries of a step. The compiler leaves this between the stores around it.
+struct Four {
+    float of[4];
+};
+template <int DIM>
+__device__ __forceinline__ Four read_four(const unsigned char* numbers, int sixteen) {
+    Four four;
+    const unsigned from = shared_address(numbers) + sixteen * 64 + threadIdx.x % 4 * (READS_FOUR<DIM> ? 16 : 8);
+    if constexpr (READS_FOUR<DIM>) {
+        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(four.of[0]), "=f"(four.of[1]), "=f"(four.of[2]), "=f"(four.of[3])
+                     : "r"(from)
+                     : "memory");
+    } else {
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%4];\nld.shared.v2.f32 {%2, %3}, [%4 + 32];"
+                     : "=f"(four.of[0]), "=f"(four.of[1]), "=f"(four.of[2]), "=f"(four.of[3])
+                     : "r"(from)
+                     : "memory");
     }
-}
-
-// Four numbers of a step at dim 128. The compiler leaves this between the stores around it.
-__device__ __forceinline__ float4 read_four(const float4* numbers) {
-    float4 four;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
-                 : "r"(shared_address(numbers))
-                 : "memory");
     return four;
 }
 
@@ -101,17 +97,19 @@ __device__ __forceinline__ unsigned transposed(unsigned word) {
     return result;
 }
 
-// A warp turns its rows of a part into dq: warp number `warp` of the four that have made it.
+// A warp turns its rows of a half of a part, so many columns, into dq: warp number `warp` of the four that have made it.
 template <int DIM>
 __device__ __forceinline__ void finish_rows(
     const float* __restrict__ sums, SCALAR* __restrict__ dq, int head, int step, int half, int warp, int steps, int seq
 ) {
+    constexpr int COLUMNS = 64;
     const int lane = threadIdx.x % WARP;
-    const long long part = (static_cast<long long>(head) * steps + step) * 2 + half;
-    const float4* const from = reinterpret_cast<const float4*>(sums + part * PART) + warp * WARP + lane;
-    const int dim = (DIM == 128 ? half * 64 : 0) + warp * 16 + lane % 2 * 8;
-    const int first = step * STEP<DIM> + (DIM == 64 ? half * COLUMNS : 0) + lane / 4 + lane / 2 % 2 * 8;
-    SCALAR* const to = dq + (static_cast<long long>(head) * seq + first) * DIM + dim;
+    const long long number = (static_cast<long long>(head) * steps + step) * 2 + half;
+    const float4* const from = reinterpret_cast<const float4*>(sums + number * (PART / 2)) + warp * WARP + lane;
+    // Of the 8 dims of a query that this lane will have.
+    const int row = warp * 16 + lane % 2 * 8, column = half * COLUMNS + lane / 2 % 2 * 8;
+    const int query = step * STEP<DIM> + (DIM == 128 ? row : column) + lane / 4, dim = DIM == 128 ? column : row;
+    SCALAR* const to = dq + (static_cast<long long>(head) * seq + query) * DIM + dim;
 #pragma unroll
     for (int j = 0; j < COLUMNS / 8; j += 2) {
         unsigned words[4];
@@ -122,14 +120,15 @@ __device__ __forceinline__ void finish_rows(
             from_floats(sum.z * ROOT<DIM>, sum.w * ROOT<DIM>, reinterpret_cast<SCALAR*>(&words[l * 2 + 1]));
         }
 #pragma unroll
-        for (int l = 0; l < 4; ++l) words[l] = transposed(words[l]);
+        for (int l = 0; DIM == 64 && l < 4; ++l) words[l] = transposed(words[l]);
         transpose_quad(words, lane);  // now 8 dims of one query
-        if (first + j * 8 >= seq) continue;
-        *reinterpret_cast<uint4*>(to + j * 8 * DIM) = make_uint4(words[0], words[1], words[2], words[3]);
+        if (query + (DIM == 64 ? j * 8 : 0) >= seq) continue;
+        *reinterpret_cast<uint4*>(to + j * 8 * (DIM == 64 ? DIM : 1)) =
+            make_uint4(words[0], words[1], words[2], words[3]);
     }
 }
 
-// A warpgroup turns a part into dq, of the heads from `first_head` on.
+// A warpgroup turns a half of a part into dq, of the heads from `first_head` on.
 template <int DIM>
 __device__ __forceinline__ void finish(
     const float* __restrict__ sums, SCALAR* __restrict__ dq, int seq, int first_head

@@ -8,11 +8,16 @@
 
 // ---- The warp that has parts of dq added ---------------------------------------------------------
 
-// Barriers of a warpgroup and this warp, of which one waits for the other, and the other goes on.
-__device__ __forceinline__ int part_full(int warpgroup) { return 3 + warpgroup; }
-__device__ __forceinline__ int part_empty(int warpgroup) { return 5 + warpgroup; }
-__device__ __forceinline__ void wait_at(int barrier) { asm volatile("bar.sync %0, 160;" ::"r"(barrier) : "memory"); }
-__device__ __forceinline__ void tell(int barrier) { asm volatile("bar.arrive %0, 160;" ::"r"(barrier) : "memory"); }
+// Barriers of this warp and the warpgroup that makes the step's part: one waits for the other, and the other goes on.
+constexpr int PART_FULL = 3, PART_EMPTY = 4;
+template <int THREADS = WARPGROUP + WARP>
+__device__ __forceinline__ void wait_at(int barrier) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
+}
+template <int THREADS = WARPGROUP + WARP>
+__device__ __forceinline__ void tell(int barrier) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
+}
 
 __device__ __forceinline__ void add_run(float* to, const void* from, int bytes) {
     asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;\n"
@@ -25,7 +30,7 @@ __device__ __forceinline__ void add_parts(
     const Block<DIM, PAIRS>& at, float* __restrict__ sums, const Progress& progress, int steps
 ) {
     const bool first_lane = threadIdx.x % WARP == 0;
-    for (int part = 0; part < CONSUMERS; ++part) tell(part_empty(part));
+    tell(PART_EMPTY);
     for (unsigned full = 0;; full ^= 1) {
         wait_for(at.keys_full, full);
         const int head = at.next_tile[0], first = at.next_tile[3], end = at.next_tile[4];
@@ -33,18 +38,13 @@ __device__ __forceinline__ void add_parts(
         if (head < 0) return;
         arrive(at.keys_empty);
         for (int step = first; step < end; ++step) {
-            float* const to = sums + (static_cast<long long>(head) * steps + step) * CONSUMERS * PART;
-#pragma unroll
-            for (int part = 0; part < CONSUMERS; ++part) {
-                wait_at(part_full(part));
-                if (first_lane) add_run(to + part * PART, at.part(part), Block<DIM, PAIRS>::PART_BYTES);
+            wait_at(PART_FULL);
+            if (first_lane) {
+                add_run(sums + (static_cast<long long>(head) * steps + step) * PART, at.part(), PART * 4);
+                wait_for_reads<0>();
             }
-            if (first_lane) wait_for_reads<1>();
             __syncwarp();
-            tell(part_empty(0));
-            if (first_lane) wait_for_reads<0>();
-            __syncwarp();
-            tell(part_empty(1));
+            tell(PART_EMPTY);
         }
         if (first_lane && head < progress.finished) {
             asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");  // all are added

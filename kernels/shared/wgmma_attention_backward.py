@@ -111,12 +111,12 @@ def gradients(
         overlaps=True,
         cluster=pair,
     )
-    parts = (heads - within) * steps * CONSUMERS
+    halves = (heads - within) * steps * 2  # of parts of dq, a block each
     program.launch(
         f"finish_{dim}",
-        parts + divided * 2 * CONSUMERS,
+        halves + divided * 2 * CONSUMERS,
         WARPGROUP,
-        *(sums, dq, divided_sums, dk, dv, seq, within, parts, whole * pair),
+        *(sums, dq, divided_sums, dk, dv, seq, within, halves, whole * pair),
         overlaps=True,
     )
     return dq, dk, dv

@@ -53,34 +53,35 @@ __device__ __forceinline__ void copy_rows(
     NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "     \
     "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// sum (64 x COLUMNS) = a b, or += where `add`: a and b from shared memory, b with rows along what is summed, and a too,
-// or where A_ACROSS across it. The last three strings are the operands' places behind the sums.
-#define MULTIPLY_TILES(SUMS, SHAPE, A, B, ADD, ACROSS)                                                         \
-    template <bool A_ACROSS = false>                                                                           \
+// sum (64 x COLUMNS) = a b, or += where `add`: a and b from shared memory, with rows along what is summed, or where
+// A_ACROSS or B_ACROSS across it. The last five strings are the operands' places behind the sums.
+#define MULTIPLY_TILES(SUMS, SHAPE, A, B, ADD, OF_A, OF_B)                                                     \
+    template <bool A_ACROSS = false, bool B_ACROSS = false>                                                    \
     __device__ __forceinline__ void multiply(                                                                  \
         float (&sum)[SUMS], unsigned long long a, unsigned long long b, bool add                               \
     ) {                                                                                                        \
         asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, " ADD ", 0;\n"                                      \
                      "wgmma.mma_async.sync.aligned." SHAPE PRODUCTS " {" NAMES_##SUMS "}, " A ", " B           \
-                     ", add, 1, 1, " ACROSS ", 0;\n}"                                                          \
+                     ", add, 1, 1, " OF_A ", " OF_B ";\n}"                                                     \
                      : SUMS_##SUMS                                                                             \
-                     : "l"(a), "l"(b), "r"(static_cast<unsigned>(add)), "n"(static_cast<int>(A_ACROSS)));      \
+                     : "l"(a), "l"(b), "r"(static_cast<unsigned>(add)), "n"(static_cast<int>(A_ACROSS)),       \
+                       "n"(static_cast<int>(B_ACROSS)));                                                       \
     }
-MULTIPLY_TILES(32, "m64n64", "%32", "%33", "%34", "%35")
-MULTIPLY_TILES(64, "m64n128", "%64", "%65", "%66", "%67")
+MULTIPLY_TILES(32, "m64n64", "%32", "%33", "%34", "%35", "%36")
+MULTIPLY_TILES(64, "m64n128", "%64", "%65", "%66", "%67", "%68")
 
 // sum = a b whatever it was: until here its registers are free, which `multiply` with a false `add` would read.
-#define FIRST_PRODUCT(SUMS, SHAPE, A, B, ACROSS)                                                               \
-    template <bool A_ACROSS = false>                                                                           \
+#define FIRST_PRODUCT(SUMS, SHAPE, A, B, OF_A, OF_B)                                                           \
+    template <bool A_ACROSS = false, bool B_ACROSS = false>                                                    \
     __device__ __forceinline__ void begin_multiply(float (&sum)[SUMS], unsigned long long a, unsigned long long b) { \
         asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, 0, 0;\n"                                            \
                      "wgmma.mma_async.sync.aligned." SHAPE PRODUCTS " {" NAMES_##SUMS "}, " A ", " B           \
-                     ", add, 1, 1, " ACROSS ", 0;\n}"                                                          \
+                     ", add, 1, 1, " OF_A ", " OF_B ";\n}"                                                     \
                      : NEW_##SUMS                                                                              \
-                     : "l"(a), "l"(b), "n"(static_cast<int>(A_ACROSS)));                                       \
+                     : "l"(a), "l"(b), "n"(static_cast<int>(A_ACROSS)), "n"(static_cast<int>(B_ACROSS)));      \
     }
-FIRST_PRODUCT(32, "m64n64", "%32", "%33", "%34")
-FIRST_PRODUCT(64, "m64n128", "%64", "%65", "%66")
+FIRST_PRODUCT(32, "m64n64", "%32", "%33", "%34", "%35")
+FIRST_PRODUCT(64, "m64n128", "%64", "%65", "%66", "%67")
 
 // sum (64 x COLUMNS) += a b: a from registers; b from shared memory, rows across what is summed.
 #define MULTIPLY_REGISTERS(SUMS, SHAPE, A, B)                                                                  \

@@ -282,6 +282,8 @@ def test_gradients_of_many_key_blocks_are_right(
 ) -> None:
     """Two blocks take dozens of key blocks in turn, and add to the same queries; steps and keys are cut.
 
+    Tiles of one step and of an odd number of them: the warpgroups take turns step by step, also over tiles.
+
     Of ``within`` heads a block's other warps prepare the steps and finish the sums. All but ``whole`` tiles
     are divided.
     """
@@ -292,7 +294,7 @@ def test_gradients_of_many_key_blocks_are_right(
         monkeypatch.setattr(wgmma_attention_backward, "heads_within", lambda *_: within)
     if whole is not None:
         monkeypatch.setattr(wgmma_attention_backward, "whole_tiles", lambda tiles, *_: min(tiles, whole))
-    for seq in (129, 577, 1000):
+    for seq in (40, 129, 577, 1000):
         sizes = {"batch": 2, "heads": 3, "seq": seq, "dim": dim}
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         found = module.run(program, *inputs)
