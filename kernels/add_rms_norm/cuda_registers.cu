@@ -123,45 +123,46 @@ KERNEL(add_rms_norm_pairs_8, 8, 2, 128, 8, PACK)
 
 // Many short rows that begin on no 16 bytes, a thread each, by way of shared memory. h comes to lie where x did, y where
 // the residual did; scales are floats there.
-template <int WIDTH>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void add_and_normalise_slab(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab sums(slab_packs, rows, cols);
-    const Slab results(behind_slabs(slab_packs, sums.cols, 1), rows, cols);
-    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, sums.cols, 2));
+    const Slab sums(slab_packs, rows, cols, LANES);
+    const Slab results(behind_slabs(slab_packs, sums.cols, 1, LANES), rows, cols, LANES);
+    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, sums.cols, 2, LANES));
     sums.begin_load(x);
     results.begin_load(residual);
     for (int col = threadIdx.x; col < sums.cols; col += blockDim.x) scales[col] = to_float(w[col]);
     wait_for_copies();
-    if (static_cast<int>(threadIdx.x) < sums.rows) {
-        const SlabRow<WIDTH> row(sums.row(threadIdx.x), sums.cols), other(results.row(threadIdx.x), sums.cols);
-        float squares = 0.0f;
-        for_elements<WRITES_FIRST>(row, other, [&](int, SCALAR& sum, const SCALAR& residual) {
-            from_float(to_float(sum) + to_float(residual), sum);
-            squares = fmaf(to_float(sum), to_float(sum), squares);
-        });
-        const float scale = rsqrtf(squares / static_cast<float>(sums.cols) + EPSILON);
-        for_elements<WRITES_SECOND>(row, other, [&](int column, const SCALAR& sum, SCALAR& result) {
-            from_float(to_float(sum) * scale * scales[column], result);
-        });
-    }
+    const SlabRow<WIDTH, LANES> row(sums), other(results);
+    float squares = 0.0f;
+    for_elements<WRITES_FIRST>(row, other, [&](int, SCALAR& sum, const SCALAR& residual) {
+        from_float(to_float(sum) + to_float(residual), sum);
+        squares = fmaf(to_float(sum), to_float(sum), squares);
+    });
+    const float scale = rsqrtf(lanes_sum<LANES>(squares) / static_cast<float>(sums.cols) + EPSILON);
+    for_elements<WRITES_SECOND>(row, other, [&](int column, const SCALAR& sum, SCALAR& result) {
+        from_float(to_float(sum) * scale * scales[column], result);
+    });
     sums.store(h);
     results.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) add_rms_norm_slab_##WIDTH(                              \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) add_rms_norm_slab_##WIDTH##_##LANES(                    \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,      \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                     \
         start_early();                                                                                        \
-        add_and_normalise_slab<WIDTH>(x, residual, w, y, h, rows, cols);                                      \
+        add_and_normalise_slab<WIDTH, LANES>(x, residual, w, y, h, rows, cols);                               \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 template <bool PACKED>
 __device__ __forceinline__ void add_and_normalise_by_pieces(

@@ -16,9 +16,9 @@
 //   no further, one tile a thread, and the sum before a group is handed on by the group before it: one order of
 //   addition, and a chain of one wait in GROUP tiles.
 #include "cumsum/ring.cuh"
+#include "cumsum/slab_rows.cuh"
 #include "cumsum/tile.cuh"
 #include "shared/overlap.cuh"
-#include "shared/slab.cuh"
 
 constexpr int THREADS = 256;        // as in cuda_lookback.py
 constexpr int WIDE_THREADS = 1024;  // as in cuda_lookback.py
@@ -155,38 +155,8 @@ constexpr int MOST_WIDE_PACKS = 4;
 WIDE_KERNEL(2)
 WIDE_KERNEL(4)
 
-// ---- Long rows ---------------------------------------------------------------------------------
-
-// A thread a row, by way of shared memory: many short rows that begin on no 16 bytes.
-template <int WIDTH>
-__device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
-    extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
-    slab.load(x);
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        Access<WIDTH>* const row = reinterpret_cast<Access<WIDTH>*>(slab.row(threadIdx.x));
-        constexpr int AHEAD = 4;  // accesses that are read before sums are written among them
-        const int count = slab.cols / WIDTH;
-        float sum = 0.0f;
-        for (int first = 0; first < count; first += AHEAD) {
-            Access<WIDTH> access[AHEAD];
-#pragma unroll
-            for (int i = 0; i < AHEAD; ++i) {
-                if (first + i < count) access[i] = row[first + i];
-            }
-#pragma unroll
-            for (int i = 0; i < AHEAD; ++i) {
-#pragma unroll
-                for (int j = 0; j < WIDTH; ++j) from_float(sum += to_float(access[i].element[j]), access[i].element[j]);
-                if (first + i < count) row[first + i] = access[i];
-            }
-        }
-    }
-    slab.store(y);
-}
-
 #define SLAB_KERNEL(WIDTH)                                                                      \
-    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH(                      \
+    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH##_1(                  \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
         start_early();                                                                          \
         cumsum_of_slab<WIDTH>(x, y, rows, cols);                                                \
@@ -195,6 +165,8 @@ __device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long 
 SLAB_KERNEL(1)
 SLAB_KERNEL(2)
 SLAB_KERNEL(4)
+
+// ---- Long rows ---------------------------------------------------------------------------------
 
 // Words of all tiles, of the groups' starts, and the counter that numbers blocks.
 extern "C" __global__ void cumsum_forget(unsigned long long* words, long long count) {

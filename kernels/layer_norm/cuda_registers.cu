@@ -157,44 +157,45 @@ KERNEL(layer_norm_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(layer_norm_pairs_8, 8, 2, 128, 8, PACK)
 
 // Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
-template <int WIDTH>
+template <class Row>
 __device__ __forceinline__ void layer_norm_slab(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
-    float2* const scales = reinterpret_cast<float2*>(behind_slabs(slab_packs, slab.cols, 1));
+    const Slab slab(slab_packs, rows, cols, Row::GROUP);
+    float2* const scales = reinterpret_cast<float2*>(behind_slabs(slab_packs, slab.cols, 1, Row::GROUP));
     slab.begin_load(x);
     for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) scales[col] = {to_float(w[col]), to_float(b[col])};
     wait_for_copies();
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
-        float sum = 0.0f, squares = 0.0f;
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { sum += to_float(element); });
-        const float mean = quotient(sum, slab.cols);
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
-            const float difference = to_float(element) - mean;
-            squares = fmaf(difference, difference, squares);
-        });
-        const float scale = rsqrtf(squares / static_cast<float>(slab.cols) + EPSILON);
-        for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
-            from_float(fmaf((to_float(element) - mean) * scale, scales[column].x, scales[column].y), element);
-        });
-    }
+    const Row row(slab);
+    float sum = 0.0f, squares = 0.0f;
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { sum += to_float(element); });
+    const float mean = quotient(lanes_sum<Row::GROUP>(sum), slab.cols);
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+        const float difference = to_float(element) - mean;
+        squares = fmaf(difference, difference, squares);
+    });
+    const float scale = rsqrtf(lanes_sum<Row::GROUP>(squares) / static_cast<float>(slab.cols) + EPSILON);
+    for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
+        from_float(fmaf((to_float(element) - mean) * scale, scales[column].x, scales[column].y), element);
+    });
     slab.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) layer_norm_slab_##WIDTH(                                \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) layer_norm_slab_##WIDTH##_##LANES(                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
         start_early();                                                                                        \
-        layer_norm_slab<WIDTH>(x, w, b, y, rows, cols);                                                       \
+        layer_norm_slab<SlabRow<WIDTH, LANES>>(x, w, b, y, rows, cols);                                                \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 // Such rows of 16-bit elements that a thread holds.
 #ifndef SCALAR_IS_FLOAT32

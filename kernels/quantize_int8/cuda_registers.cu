@@ -126,39 +126,41 @@ BLOCK_KERNEL(16)
 BLOCK_KERNEL(32)
 
 // Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
-template <int WIDTH>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void quantize_slab(
     const SCALAR* x, signed char* q, float* scale, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
-    unsigned char* const bytes = reinterpret_cast<unsigned char*>(behind_slabs(slab_packs, slab.cols, 1));
+    const Slab slab(slab_packs, rows, cols, LANES);
+    unsigned char* const bytes = reinterpret_cast<unsigned char*>(behind_slabs(slab_packs, slab.cols, 1, LANES));
     slab.load(x);
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        const SlabRow<WIDTH> here(slab.row(threadIdx.x), slab.cols);
-        unsigned largest = 0;
-        for_elements<WRITES_NONE>(here, [&](int, const SCALAR& element) { largest = max(largest, bits_of(element)); });
-        const Row row(magnitude_of(largest));
-        unsigned char* const codes = bytes + threadIdx.x * slab.cols;
-        for_elements<WRITES_NONE>(here, [&](int column, const SCALAR& element) {
-            codes[column] = static_cast<unsigned char>(row.code(to_float(element)));
-        });
-        scale[slab.first + threadIdx.x] = row.scale;
-    }
+    const SlabRow<WIDTH, LANES> here(slab);
+    unsigned largest = 0;
+    for_elements<WRITES_NONE>(here, [&](int, const SCALAR& element) { largest = max(largest, bits_of(element)); });
+    const Row row(magnitude_of(largest_over<LANES>(largest)));
+    const int number = threadIdx.x / LANES;
+    unsigned char* const codes = bytes + number * slab.cols;
+    for_elements<WRITES_NONE>(here, [&](int column, const SCALAR& element) {
+        codes[column] = static_cast<unsigned char>(row.code(to_float(element)));
+    });
+    if (here.lane() == 0 && number < slab.rows) scale[slab.first + number] = row.scale;
     store_bytes(slab, bytes, reinterpret_cast<unsigned char*>(q));
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) quantize_slab_##WIDTH(                                  \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) quantize_slab_##WIDTH##_##LANES(                        \
         const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long rows, \
         long long cols) {                                                                                     \
         start_early();                                                                                        \
-        quantize_slab<WIDTH>(x, q, scale, rows, cols);                                                        \
+        quantize_slab<WIDTH, LANES>(x, q, scale, rows, cols);                                                 \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

@@ -106,41 +106,42 @@ KERNEL(rms_norm_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(rms_norm_pairs_8, 8, 2, 128, 8, PACK)
 
 // Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
-template <int WIDTH>
+template <class Row>
 __device__ __forceinline__ void rms_norm_slab(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
-    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1));
+    const Slab slab(slab_packs, rows, cols, Row::GROUP);
+    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1, Row::GROUP));
     slab.begin_load(x);
     for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) scales[col] = to_float(w[col]);
     wait_for_copies();
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
-        float squares = 0.0f;
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
-            squares = fmaf(to_float(element), to_float(element), squares);
-        });
-        const float scale = rsqrtf(squares / static_cast<float>(slab.cols) + EPSILON);
-        for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
-            from_float(to_float(element) * scale * scales[column], element);
-        });
-    }
+    const Row row(slab);
+    float squares = 0.0f;
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+        squares = fmaf(to_float(element), to_float(element), squares);
+    });
+    const float scale = rsqrtf(lanes_sum<Row::GROUP>(squares) / static_cast<float>(slab.cols) + EPSILON);
+    for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
+        from_float(to_float(element) * scale * scales[column], element);
+    });
     slab.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) rms_norm_slab_##WIDTH(                                  \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_slab_##WIDTH##_##LANES(                        \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
         long long rows, long long cols) {                                                                     \
         start_early();                                                                                        \
-        rms_norm_slab<WIDTH>(x, w, y, rows, cols);                                                            \
+        rms_norm_slab<SlabRow<WIDTH, LANES>>(x, w, y, rows, cols);                                                     \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 // Such rows of 16-bit elements that a thread holds.
 #ifndef SCALAR_IS_FLOAT32

@@ -81,17 +81,20 @@ KERNEL(rms_norm_quantize_pairs_2, 2, 2, 128, 8)
 KERNEL(rms_norm_quantize_pairs_4, 4, 2, 128, 8)
 KERNEL(rms_norm_quantize_pairs_8, 8, 2, 128, 8)
 
-#define SLAB_KERNEL(WIDTH)                                                                           \
-    extern "C" __global__ void __launch_bounds__(256) rms_norm_quantize_slab_##WIDTH(               \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_quantize_slab_##WIDTH##_##LANES(     \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,  \
         float* __restrict__ scale, long long rows, long long cols) {                                \
         start_early();                                                                               \
-        quantise_slab<WIDTH>(x, w, q, scale, rows, cols);                                            \
+        quantise_slab<WIDTH, LANES>(x, w, q, scale, rows, cols);                                     \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 // Rows that do not start on 16 bytes: packs lie where x is aligned, the codes of each alike, and the elements beside them
 // go one by one.

@@ -56,9 +56,9 @@ def launch_rows(
     ``narrow``: the bytes on which such rows may all start so that there are ``<name>_lanes_8_by_<bytes>``,
     ``_block_4_by_<bytes>`` and so on for them, up to ``narrow_packs`` of a thread. ``by_elements``: there are
     ``<name>_elements_<lanes>_<each>`` for short rows that are not packed. ``pairs``: there are
-    ``<name>_pairs_1`` to ``_8`` for many short rows that are. ``slab``: there are ``<name>_slab_1``, ``_2``
-    and ``_4`` for many short rows that are not, a thread each, which need so much shared memory. ``held``:
-    there are ``<name>_held_8_1`` and so on for rows of 16-bit elements that such a thread holds.
+    ``<name>_pairs_1`` to ``_8`` for many short rows that are. ``slab``: there are ``<name>_slab_1_1``,
+    ``_2_1`` and ``_4_1`` for many short rows that are not, a thread each, which need so much shared memory.
+    ``held``: there are ``<name>_held_8_1`` and so on for rows of 16-bit elements that such a thread holds.
     """
     rows, cols = x.shape
     tensors = (x, *others)
@@ -122,7 +122,7 @@ def _slab_kernel(name: str, x: torch.Tensor, slab: Slab, held: Held | None) -> t
         size = next(size for size in held.sizes if each <= size)
         shared = _LANES_THREADS * cols * _HELD_BYTES
         return f"{name}_held_{size}_{slab.width}", -(-rows // _LANES_THREADS), _LANES_THREADS, shared
-    return f"{name}_slab_{slab.width}", slab.blocks, slab.threads, slab.shared_bytes
+    return f"{name}_slab_{slab.width}_{slab.lanes}", slab.blocks, slab.threads, slab.shared_bytes
 
 
 def _row_group(

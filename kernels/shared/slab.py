@@ -1,4 +1,4 @@
-"""Launches kernels over short rows that slab.cuh gives a thread each: how many rows a block has."""
+"""Launches kernels over short rows that slab.cuh gives some lanes each: how many rows a block has."""
 
 from typing import NamedTuple
 
@@ -22,9 +22,10 @@ class Space(NamedTuple):
 
 
 class Slab(NamedTuple):
-    """A launch over rows: the elements of an access, the blocks, their threads and their shared memory."""
+    """A launch over rows: its blocks, their threads and their shared memory."""
 
-    width: int
+    width: int  # elements of an access
+    lanes: int  # of a row
     blocks: int
     threads: int
     shared_bytes: int
@@ -51,10 +52,23 @@ def slab_of(
         return None
     width = next(width for width in WIDTHS if cols % width == 0)
     shared_bytes = threads * each + 4 * space.column_floats * cols
-    return Slab(width, -(-rows // threads), threads, shared_bytes)
+    return Slab(width, 1, -(-rows // threads), threads, shared_bytes)
+
+
+def slab_by_lanes(x: torch.Tensor, lanes: int, threads: int, space: Space = ROWS) -> Slab | None:
+    """For the rows of ``x`` with so many lanes each, where a block has room for those of its threads."""
+    rows, cols = x.shape
+    here, size = threads // lanes, x.element_size()
+    each = space.slabs * cols * size + space.code_bytes * cols
+    # Each block's rows begin on 16 bytes in every tensor, be it of codes.
+    whole = here * size % PACK_BYTES == 0 and (not space.code_bytes or here % PACK_BYTES == 0)
+    if x.data_ptr() % PACK_BYTES or not whole or not 0 < here * each <= SLAB_BYTES:
+        return None
+    width = next(width for width in WIDTHS if cols % width == 0)
+    return Slab(width, lanes, -(-rows // here), threads, here * each + 4 * space.column_floats * cols)
 
 
 def launch_slab(program: CudaProgram, name: str, slab: Slab, *arguments: torch.Tensor | int) -> None:
-    """Launch ``<name>_slab_1``, ``_2`` or ``_4``."""
+    """Launch ``<name>_slab_<width>_<lanes>``."""
     how = {"shared_bytes": slab.shared_bytes, "overlaps": True}
-    program.launch(f"{name}_slab_{slab.width}", slab.blocks, slab.threads, *arguments, **how)
+    program.launch(f"{name}_slab_{slab.width}_{slab.lanes}", slab.blocks, slab.threads, *arguments, **how)

@@ -117,37 +117,40 @@ KERNEL(softmax_pairs_4, 4, 2, 128, 7, PACK)
 KERNEL(softmax_pairs_8, 8, 2, 128, 7, PACK)
 
 // Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
-template <int WIDTH>
+template <class Row>
 __device__ __forceinline__ void softmax_slab(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
+    const Slab slab(slab_packs, rows, cols, Row::GROUP);
     slab.load(x);
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
-        float highest = NEGATIVE_INFINITY, total = 0.0f;
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
-            highest = fmaxf(highest, to_float(element));
-        });
-        const float base = base_of(highest);
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { total += power_of(to_float(element), base); });
-        const float factor = fast_reciprocal(total);
-        for_elements<WRITES_FIRST>(row, [&](int, SCALAR& element) {
-            from_float(power_of(to_float(element), base) * factor, element);
-        });
+    const Row row(slab);
+    float highest = NEGATIVE_INFINITY, total = 0.0f;
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { highest = fmaxf(highest, to_float(element)); });
+#pragma unroll
+    for (int offset = Row::GROUP / 2; offset; offset /= 2) {
+        highest = fmaxf(highest, __shfl_xor_sync(WHOLE_WARP, highest, offset));
     }
+    const float base = base_of(highest);
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { total += power_of(to_float(element), base); });
+    const float factor = fast_reciprocal(lanes_sum<Row::GROUP>(total));
+    for_elements<WRITES_FIRST>(row, [&](int, SCALAR& element) {
+        from_float(power_of(to_float(element), base) * factor, element);
+    });
     slab.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) softmax_slab_##WIDTH(                                   \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) softmax_slab_##WIDTH##_##LANES(                         \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
         start_early();                                                                                        \
-        softmax_slab<WIDTH>(x, y, rows, cols);                                                                \
+        softmax_slab<SlabRow<WIDTH, LANES>>(x, y, rows, cols);                                                         \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 // Such rows of 16-bit elements that a thread holds.
 #ifndef SCALAR_IS_FLOAT32

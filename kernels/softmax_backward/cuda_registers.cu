@@ -211,17 +211,20 @@ SHORT_KERNEL(4, 4)
 SHORT_KERNEL(8, 4)
 SHORT_KERNEL(16, 4)
 
-#define SLAB_KERNEL(WIDTH)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH(                         \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                            \
+    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH##_##LANES(               \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
         start_early();                                                                                       \
-        backward_of_slab<WIDTH>(dy, y, dx, rows, cols);                                                      \
+        backward_of_slab<WIDTH, LANES>(dy, y, dx, rows, cols);                                               \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

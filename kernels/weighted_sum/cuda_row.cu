@@ -128,43 +128,47 @@ PAIRS_KERNEL(8)
 PAIRS_KERNEL(16)
 
 // A thread a row, by way of shared memory: many short rows that begin on no 16 bytes. Weights are floats there.
-template <int WIDTH>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void weighted_sum_of_slab(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    using Row = SlabRow<WIDTH>;
-    const Slab slab(slab_packs, rows, cols);
-    float* const weights = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1));
+    using Row = SlabRow<WIDTH, LANES>;
+    const Slab slab(slab_packs, rows, cols, LANES);
+    float* const weights = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1, LANES));
     for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) weights[col] = to_float(w[col]);
     slab.load(x);
-    if (static_cast<int>(threadIdx.x) >= slab.rows) return;
-    const Row row(slab.row(threadIdx.x), slab.cols);
+    const Row row(slab);
     float sum[2] = {};
-    if constexpr (Row::HAS_SINGLE) sum[0] = to_float(row.row[row.single()]) * weights[row.single()];
+    if (row.has_single) sum[0] = to_float(row.row[row.single()]) * weights[row.single()];
     const float* const from = weights + row.head;
 #pragma unroll 8
-    for (int a = 0; a < row.accesses; ++a) {
+    for (int a = row.lane(); a < row.accesses; a += LANES) {
         const Access<Row::EACH> access = row.access(a);
 #pragma unroll
         for (int i = 0; i < Row::EACH; ++i) {
             sum[i % 2] = fmaf(to_float(access.element[i]), from[a * Row::EACH + i], sum[i % 2]);
         }
     }
-    from_float(sum[0] + sum[1], y[slab.first + threadIdx.x]);
+    const float total = lanes_sum<LANES>(sum[0] + sum[1]);
+    const int number = threadIdx.x / LANES;
+    if (row.lane() == 0 && number < slab.rows) from_float(total, y[slab.first + number]);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH(                                      \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH##_##LANES(                            \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
         long long cols) {                                                                                             \
         start_early();                                                                                                \
-        weighted_sum_of_slab<WIDTH>(x, w, y, rows, cols);                                                             \
+        weighted_sum_of_slab<WIDTH, LANES>(x, w, y, rows, cols);                                                      \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
 
 // ---- A few long rows ---------------------------------------------------------------------------
 

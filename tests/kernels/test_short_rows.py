@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
-from roofscope.kernels.shared.slab import SLAB_BYTES, Space, slab_of
+from roofscope.kernels.shared.slab import SLAB_BYTES, Space, slab_by_lanes, slab_of
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
@@ -188,18 +188,20 @@ def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem:
         assert not launched
         packed = cols * size % 16 == 0
         if cols * size <= 128 and not packed:
-            width = int(name.rpartition("_")[2])
+            found = re.fullmatch(r".*_(held_(?P<each>\d+)_|slab_)(?P<width>\d)(?P<lanes>_\d)?", name)
+            assert found is not None
+            width, lanes = int(found["width"]), int((found["lanes"] or "_1")[1:])
             assert cols % width == 0
-            if "_held_" in name:
-                each = int(name.split("_")[-2])
+            if found["each"]:
+                each = int(found["each"])
                 assert f"HELD_KERNELS({each})" in text
                 assert cols <= each + (width == 1)
                 assert size == 2
             else:
-                assert f"_slab_{width}" in name
-                assert f"SLAB_KERNEL({width})" in text
-            assert blocks == -(-rows // threads)
-            assert shared_bytes >= threads * cols * size
+                assert f"SLAB_KERNEL({width}, LANES)" in text
+                assert f"SLAB_KERNELS({lanes})" in text
+            assert blocks == -(-rows * lanes // threads)
+            assert shared_bytes >= threads // lanes * cols * size
         elif packed and cols * size <= 256:
             kind, lanes = re.fullmatch(r".*_(pairs|lanes)_(\d+)", name).groups()  # type: ignore[union-attr]
             assert cols * size // 16 <= int(lanes) * (2 if kind == "pairs" else 1)
@@ -298,3 +300,26 @@ def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
         assert blocks % 8 == 0
         assert threads % group == 0
         assert cols + 7 <= group * 8
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_slab_by_lanes_fits_a_block_and_begins_on_whole_packs(dtype: torch.dtype, lanes: int) -> None:
+    fits = 0
+    spaces = (Space(), Space(slabs=2, column_floats=1), Space(code_bytes=1, column_floats=1))
+    for rows, cols, threads, space in product((1, 259, 70_001), COLUMNS, (128, 256), spaces):
+        found = slab_by_lanes(torch.empty(rows, cols, dtype=dtype, device="meta"), lanes, threads, space)
+        if found is None:
+            continue
+        fits += 1
+        here = found.threads // found.lanes  # rows of a block
+        row_bytes = cols * dtype.itemsize
+        assert found.lanes == lanes
+        assert cols % found.width == 0
+        assert here * row_bytes % 16 == 0
+        assert here * cols * space.code_bytes % 16 == 0
+        assert (found.blocks - 1) * here < rows <= found.blocks * here
+        bytes_of_rows = here * (space.slabs * row_bytes + space.code_bytes * cols)
+        assert bytes_of_rows <= SLAB_BYTES
+        assert found.shared_bytes == bytes_of_rows + 4 * space.column_floats * cols
+    assert fits > 100
