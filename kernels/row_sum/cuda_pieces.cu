@@ -92,6 +92,50 @@ SHORT_KERNEL(4)
 SHORT_KERNEL(8)
 SHORT_KERNEL(16)
 
+// Of a warp, EACH elements a lane of ROWS rows.
+template <int EACH, int ROWS>
+__device__ __forceinline__ void sum_of_columns(const SCALAR* x, float* y, long long rows, long long cols) {
+    const long long row = thread_of_grid() / WARP * ROWS;
+    const int lane = threadIdx.x % WARP;
+    float values[ROWS][EACH];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const SCALAR* const from = x + (row + r) * cols + lane;
+        const int length = row + r < rows ? static_cast<int>(cols) - lane : 0;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) values[r][e] = e * WARP < length ? to_float(from[e * WARP]) : 0.0f;
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) sum += values[r][e];
+        sum = warp_sum(sum);
+        if (lane == 0 && row + r < rows) y[row + r] = sum;
+    }
+}
+
+#define COLUMNS_KERNEL(EACH, ROWS)                                                                        \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_columns_##EACH##_##ROWS(                    \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) {            \
+        start_early();                                                                                    \
+        sum_of_columns<EACH, ROWS>(x, y, rows, cols);                                                     \
+    }
+
+COLUMNS_KERNEL(2, 1)
+COLUMNS_KERNEL(2, 4)
+COLUMNS_KERNEL(4, 1)
+COLUMNS_KERNEL(4, 2)
+COLUMNS_KERNEL(4, 4)
+COLUMNS_KERNEL(6, 1)
+COLUMNS_KERNEL(6, 2)
+COLUMNS_KERNEL(8, 1)
+COLUMNS_KERNEL(8, 2)
+COLUMNS_KERNEL(8, 4)
+COLUMNS_KERNEL(16, 1)
+COLUMNS_KERNEL(16, 2)
+COLUMNS_KERNEL(32, 1)
+
 // Element by element, EACH a thread: less to do before the first load, where that is most of the time.
 template <int EACH>
 __device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int thread, int threads) {

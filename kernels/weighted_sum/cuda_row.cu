@@ -170,6 +170,57 @@ SLAB_KERNELS(2)
 SLAB_KERNELS(4)
 SLAB_KERNELS(8)
 
+// A warp a row, element by element, ROWS rows at once. A lane has the same columns of every row, and their weights in
+// registers.
+template <int EACH, int ROWS>
+__device__ __forceinline__ void weighted_sum_by_columns(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    const int lane = threadIdx.x % WARP, length = static_cast<int>(cols) - lane;
+    float weights[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) weights[e] = e * WARP < length ? to_float(w[lane + e * WARP]) : 0.0f;
+    const long long step = static_cast<long long>(gridDim.x) * (blockDim.x / WARP) * ROWS;
+    for (long long row = thread_of_grid() / WARP * ROWS; row < rows; row += step) {
+        float values[ROWS][EACH];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const SCALAR* const from = x + (row + r) * cols + lane;
+            const int left = row + r < rows ? length : 0;
+#pragma unroll
+            for (int e = 0; e < EACH; ++e) values[r][e] = e * WARP < left ? to_float(from[e * WARP]) : 0.0f;
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            float sum = 0.0f;
+#pragma unroll
+            for (int e = 0; e < EACH; ++e) sum = fmaf(values[r][e], weights[e], sum);
+            sum = warp_sum(sum);
+            if (lane == 0 && row + r < rows) from_float(sum, y[row + r]);
+        }
+    }
+}
+
+#define COLUMNS_KERNEL(EACH, ROWS)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(128) weighted_sum_columns_##EACH##_##ROWS(                           \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
+        long long cols) {                                                                                             \
+        start_early();                                                                                                \
+        weighted_sum_by_columns<EACH, ROWS>(x, w, y, rows, cols);                                                     \
+    }
+
+COLUMNS_KERNEL(2, 1)
+COLUMNS_KERNEL(2, 4)
+COLUMNS_KERNEL(4, 1)
+COLUMNS_KERNEL(4, 2)
+COLUMNS_KERNEL(4, 4)
+COLUMNS_KERNEL(8, 1)
+COLUMNS_KERNEL(8, 2)
+COLUMNS_KERNEL(8, 4)
+COLUMNS_KERNEL(16, 1)
+COLUMNS_KERNEL(16, 2)
+COLUMNS_KERNEL(32, 1)
+
 // ---- A few long rows ---------------------------------------------------------------------------
 
 // Adds to each row's sum the products of PACKS packs of the row and of w, `step` elements apart.
