@@ -166,6 +166,13 @@ SLAB_KERNEL(1)
 SLAB_KERNEL(2)
 SLAB_KERNEL(4)
 
+extern "C" __global__ void __launch_bounds__(256) cumsum_apart(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    start_early();
+    cumsum_of_rows_apart(x, y, rows, cols);
+}
+
 // ---- Long rows ---------------------------------------------------------------------------------
 
 // Words of all tiles, of the groups' starts, and the counter that numbers blocks.
