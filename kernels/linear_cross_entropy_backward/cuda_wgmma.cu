@@ -29,6 +29,14 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
         const int top = at.row + warpgroup * 64 + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
+        // Columns that only fill up rows of d meet zeros in the place of w, and infinity times zero is no number.
+        const long long left = columns - at.in_b;
+        if (left < BLOCK_N) {
+#pragma unroll
+            for (int i = 0; i < BLOCK_N / 2; ++i) {
+                if (i / 4 * 8 + lane % 4 * 2 + i % 2 >= left) logits[i] = NEGATIVE_INFINITY;
+            }
+        }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = top + half * 8;

@@ -97,6 +97,21 @@ def test_parts_of_a_vocabulary_add_up(vocab: int, hidden: int) -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
+def test_columns_that_fill_up_rows_have_no_part_where_all_logits_are_far_below_zero() -> None:
+    """Such a column's logit is 0, and its power beyond the type's range."""
+    kernel, module, program = parts_of("linear_cross_entropy_backward/cuda_wgmma")
+    x = torch.ones(300, 64, dtype=torch.bfloat16, device="cuda")
+    w = torch.full((257, 64), -2.0, dtype=torch.bfloat16, device="cuda")
+    labels = torch.arange(300, device="cuda") % 257
+    lse, dloss = (x.double() @ w.double().T).logsumexp(dim=1).float(), x[:, 0].contiguous()
+    inputs = (x, w, labels, lse, dloss)
+    found = module.run(program, *inputs)
+    assert all(one.isfinite().all() for one in found)
+    assert relative_error(found[1:], reference(kernel, inputs)[1:]) <= kernel.spec.tolerance.of(
+        Dtype.BFLOAT16
+    )
+
+
 @pytest.mark.parametrize(("rows", "hidden"), [(768, 520), (700, 520), (700, 519)])
 def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
     """Three turns, the last one cut or not; rows of whole 16 bytes, and others."""
