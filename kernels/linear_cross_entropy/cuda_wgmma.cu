@@ -4,7 +4,7 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. Where a product would store its
 //   tile, a thread has 64 logits of each of two rows (of 256 columns): their maximum and the sum of their powers meet
 //   those of three other lanes and go to memory, 8 bytes for 512. The lane that has the label's logit stores it too. A
-//   second kernel joins the tiles of a row.
+//   second kernel joins the tiles of a row. Rows that begin anywhere need no copy in tiles of shared/loose_ring.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -13,6 +13,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
+#include "shared/loose_ring.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"
 
@@ -116,7 +117,57 @@ STATISTICS_OF_TILES(tile_64x128, 1, 128, 8, 1)
 STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
 STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, (statistics_of_parts<8, 8>))
 
+// ---- Rows that begin anywhere ---------------------------------------------------------------------
+
+template <int CONSUMERS, int BLOCK_N, int STAGES, int STEPS>
+__device__ __forceinline__ void statistics_of_loose_tiles(
+    const LooseMatrix& x, const LooseMatrix& w, const Rest& rest
+) {
+    using Ring = LooseRing<CONSUMERS, BLOCK_N, STAGES, STEPS, 2>;
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N>;
+    using Position = typename Tiles::Position;
+    const Tiles tiles(rest.rows, rest.vocab, 0);
+    let_next_start();
+    for_each_loose_tile<Ring>(x, w, tiles, [&](Ring& ring, const Position& at, int steps, unsigned&, int warpgroup) {
+        float logits[BLOCK_N / 2] = {};
+        ring.add_products(logits, 0, steps, warpgroup);
+        leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
+    });
+}
+
+template <int STAGES, int PARTS>
+__device__ __forceinline__ void statistics_of_loose_parts(
+    const LooseMatrix& x, const LooseMatrix& w, const Rest& rest
+) {
+    using Tiles = TilesOfMatrix<64, 64>;
+    constexpr int SLICE = 32 / PARTS;
+    const Tiles tiles(rest.rows, rest.vocab, 0);
+    by_parts_of_loose_tile<LooseRing<1, 64, STAGES, 2, 2>, PARTS>(
+        x, w, tiles, [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
+            const unsigned piece = at.in_b / 64 * PARTS + part;
+            leave_statistics(own, part * SLICE, at.row, at.in_b, rest, piece, tiles.columns * PARTS);
+        }
+    );
+}
+
+#define LOOSE_STATISTICS(NAME, THREADS, CLUSTER, BODY)                                                            \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1) NAME(                \
+        const unsigned short* __restrict__ x, const unsigned short* __restrict__ w,                               \
+        const long long* __restrict__ labels, Statistics* __restrict__ pieces, float* __restrict__ at_label,      \
+        long long rows, long long vocab, long long hidden                                                         \
+    ) {                                                                                                           \
+        const int columns = static_cast<int>(hidden);                                                             \
+        BODY({x, static_cast<int>(rows), columns}, {w, static_cast<int>(vocab), columns},                         \
+             {labels, pieces, at_label, rows, vocab, hidden});                                                    \
+    }
+LOOSE_STATISTICS(loose_64x64, 3 * WARPGROUP, 1, (statistics_of_loose_tiles<1, 64, 6, 2>))
+LOOSE_STATISTICS(loose_64x128, 3 * WARPGROUP, 1, (statistics_of_loose_tiles<1, 128, 4, 2>))
+LOOSE_STATISTICS(loose_128x128, 4 * WARPGROUP, 1, (statistics_of_loose_tiles<2, 128, 6, 1>))
+LOOSE_STATISTICS(loose_64x64_by_8, 3 * WARPGROUP, 8, (statistics_of_loose_parts<6, 8>))
+
 WHOLE_ROWS_KERNEL
+
+constexpr int JOINING_WARPS = 8;  // as in cuda_wgmma.py
 
 // A warp a row.
 extern "C" __global__ void join(
@@ -133,6 +184,28 @@ extern "C" __global__ void join(
     const float highest = warp_max(mine.highest);
     mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
     if (threadIdx.x % WARP == 0) from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
+}
+
+// The same by a block a row, for few rows of many pieces.
+extern "C" __global__ void __launch_bounds__(JOINING_WARPS* WARP) join_by_block(
+    const Statistics* __restrict__ pieces, const float* __restrict__ at_label, const long long* __restrict__ labels,
+    SCALAR* __restrict__ loss, long long count, long long vocab
+) {
+    __shared__ Statistics of_warps[JOINING_WARPS];
+    const long long row = blockIdx.x;
+    pieces += row * count;
+    wait_for_previous();
+    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+#pragma unroll 4
+    for (long long piece = threadIdx.x; piece < count; piece += JOINING_WARPS * WARP)
+        mine = joined(mine, pieces[piece]);
+    const float highest = warp_max(mine.highest);
+    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (int i = 1; i < JOINING_WARPS; ++i) mine = joined(mine, of_warps[i]);
+    from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
 }
 
 #endif

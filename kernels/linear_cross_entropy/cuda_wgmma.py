@@ -2,8 +2,9 @@
 
 import torch
 
-from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope import Argument, CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.shared.limits import require_32_bit_product
+from roofscope.kernels.shared.loose_ring import LooseTile, as_they_lie
 from roofscope.kernels.shared.wgmma_tiles import Tile
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
@@ -19,7 +20,14 @@ TILES = {
     "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
     "tile_64x64_by_8": Tile(64, 64, stages=8, step_ns=200),
 }
-PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
+# The same from rows that begin anywhere, none of which `choose` takes: their times are not known yet.
+LOOSE = {
+    "loose_64x64": LooseTile(64, 64, stages=6, steps=2),
+    "loose_64x128": LooseTile(64, 128, stages=4, steps=2),
+    "loose_128x128": LooseTile(128, 128, stages=6),
+    "loose_64x64_by_8": LooseTile(64, 64, stages=6, steps=2),
+}
+PARTS = {"tile_64x64_by_8": 8, "loose_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
 _EXCHANGE_NS = 2000  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
@@ -54,27 +62,44 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int) -> str:
 
 
 def launch(
-    program: CudaProgram, name: str, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor
+    program: CudaProgram,
+    name: str,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    labels: torch.Tensor,
+    joins_by_block: bool = False,
 ) -> torch.Tensor:
-    """The losses with the kernel of this name, whatever its fitness."""
-    tile, (rows, hidden), vocab = TILES[name], x.shape, w.shape[0]
+    """The losses with the kernel of this name, whatever its fitness: one of LOOSE reads rows as they lie.
+
+    A block instead of a warp joins the pieces of a row where ``joins_by_block``.
+    """
+    (rows, hidden), vocab = x.shape, w.shape[0]
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss
-    x, w = both_in_whole_units(program, x, w)
-    parts, tiles = PARTS.get(name, 1), tile.count(rows, vocab)
+    is_loose, parts = name in LOOSE, PARTS.get(name, 1)
+    tile = LOOSE[name] if is_loose else TILES[name]
+    tiles = tile.count(rows, vocab)
     blocks = tiles * parts if parts > 1 else tile.blocks(tiles, program.multiprocessor_count)
     columns = -(-vocab // tile.columns) * parts
     pieces = torch.empty((rows, columns, 2), dtype=torch.float32, device=x.device)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
     program.launch(
         *(name, blocks, tile.threads),
-        *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
+        *(as_they_lie(x, w) if is_loose else _maps(program, TILES[name], x, w)),
         *(labels, pieces, at_label, rows, vocab, hidden),
         shared_bytes=tile.shared_bytes + 8,  # a barrier more
         overlaps=True,
     )
-    blocks = -(-rows * 32 // _THREADS)
-    arguments = (pieces, at_label, labels, loss, rows, columns, vocab)
-    program.launch("join", blocks, _THREADS, *arguments, overlaps=True)
+    if joins_by_block:
+        arguments = (pieces, at_label, labels, loss, columns, vocab)
+        program.launch("join_by_block", rows, _THREADS, *arguments, overlaps=True)
+    else:
+        arguments = (pieces, at_label, labels, loss, rows, columns, vocab)
+        program.launch("join", -(-rows * 32 // _THREADS), _THREADS, *arguments, overlaps=True)
     return loss
+
+
+def _maps(program: CudaProgram, tile: Tile, x: torch.Tensor, w: torch.Tensor) -> tuple[Argument, Argument]:
+    x, w = both_in_whole_units(program, x, w)
+    return tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))

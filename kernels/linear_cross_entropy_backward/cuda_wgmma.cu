@@ -5,35 +5,33 @@
 // Mapping: of some columns of the vocabulary at a time one kernel makes d, whose logits it computes again, and leaves it
 //   in 16 bits. Two more products follow: what these columns add to dx, and their rows of dw. All three have the tiles
 //   and the ring of shared/wgmma_tiles.cuh, the last two as in linear_cross_entropy_backward/products.cuh. What the
-//   columns so far add to dx is kept in float32 in the order of the threads that have it.
+//   columns so far add to dx is kept in float32 in the order of the threads that have it. Few rows may have blocks alone,
+//   the whole vocabulary at once, and w as it lies: linear_cross_entropy_training/few_rows.cuh, loose_dx.cuh.
 // Idea: the three products of triton_chunks, with d read across for dw as TMA brought it; see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
-#include "linear_cross_entropy_backward/products.cuh"
+#include "linear_cross_entropy_training/loose_dx.cuh"
 
 constexpr long long IGNORED = -100;  // torch's ignore_index
 
-// `w` begins with column `first` of the vocabulary.
-extern "C" __global__ void
-__cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) make_weights(
-    const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w, const __grid_constant__ CUtensorMap d,
-    const long long* __restrict__ labels, const float* __restrict__ lse, const SCALAR* __restrict__ dloss,
-    long long rows, long long columns, long long hidden, long long first
-) {
-    const Tiles tiles(rows, columns, rank_among<CLUSTER>());
-    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
-    const auto compute = [&](Steps& ring, const Tiles::Position& at, unsigned& stored, int warpgroup) {
+struct Gradient {
+    const long long* labels;
+    const float* lse;
+    const SCALAR* dloss;
+    long long rows, columns, first;  // the first column of the vocabulary
+
+    // Makes d of a thread's logits of a tile whose warpgroup's rows begin at `top`.
+    template <int COUNT>
+    __device__ __forceinline__ void make_weights_at(float (&logits)[COUNT], int top, int column0) const {
         const int lane = threadIdx.x % WARP;
-        const int top = at.row + warpgroup * 64 + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
-        float logits[BLOCK_N / 2] = {};
-        ring.add_products(logits, steps, warpgroup);
+        top += threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
         // Columns that only fill up rows of d meet zeros in the place of w, and infinity times zero is no number.
-        const long long left = columns - at.in_b;
-        if (left < BLOCK_N) {
+        const long long left = columns - column0;
+        if (left < COUNT * 2) {
 #pragma unroll
-            for (int i = 0; i < BLOCK_N / 2; ++i) {
+            for (int i = 0; i < COUNT; ++i) {
                 if (i / 4 * 8 + lane % 4 * 2 + i % 2 >= left) logits[i] = NEGATIVE_INFINITY;
             }
         }
@@ -43,10 +41,10 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
             const long long label = row < rows ? labels[row] : IGNORED;
             const float scale = label == IGNORED ? 0.0f : to_float(dloss[row]);
             const float shift = row < rows ? lse[row] * LOG2_E : 0.0f;
-            const long long here = label - first - at.in_b - lane % 4 * 2;
-            const int wanted = here >= 0 && here < BLOCK_N ? static_cast<int>(here) : -1;
+            const long long here = label - first - column0 - lane % 4 * 2;
+            const int wanted = here >= 0 && here < COUNT * 2 ? static_cast<int>(here) : -1;
 #pragma unroll
-            for (int i = half * 2; i < BLOCK_N / 2; i += 4) {
+            for (int i = half * 2; i < COUNT; i += 4) {
 #pragma unroll
                 for (int side = 0; side < 2; ++side) {
                     const float power = fast_exp2(logits[i + side] * LOG2_E - shift);
@@ -55,9 +53,90 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
                 }
             }
         }
+    }
+};
+
+// `w` begins with column `first` of the vocabulary.
+extern "C" __global__ void
+__cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) make_weights(
+    const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w, const __grid_constant__ CUtensorMap d,
+    const long long* __restrict__ labels, const float* __restrict__ lse, const SCALAR* __restrict__ dloss,
+    long long rows, long long columns, long long hidden, long long first
+) {
+    const Tiles tiles(rows, columns, rank_among<CLUSTER>());
+    const Gradient gradient{labels, lse, dloss, rows, columns, first};
+    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    const auto compute = [&](Steps& ring, const Tiles::Position& at, unsigned& stored, int warpgroup) {
+        float logits[BLOCK_N / 2] = {};
+        ring.add_products(logits, steps, warpgroup);
+        gradient.make_weights_at(logits, at.row + warpgroup * 64, at.in_b);
         store_tile(logits, d, ring.boxes_of(warpgroup), stored, at.row + warpgroup * 64, at.in_b, as_they_are);
     };
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
+
+// ---- Few rows -------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void make_weights_of_few(
+    const CUtensorMap& x, const CUtensorMap& w, const CUtensorMap& d, const Gradient& gradient, long long vocab,
+    long long hidden
+) {
+    const TilesOfMatrix<BLOCK_M, BLOCK_N> tiles(gradient.rows, vocab, 0);
+    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    using Position = TilesOfMatrix<BLOCK_M, BLOCK_N>::Position;
+    let_next_start();
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const Position& at, unsigned& stored,
+                             int warpgroup) {
+        float logits[BLOCK_N / 2] = {};
+        ring.add_products(logits, steps, warpgroup);
+        gradient.make_weights_at(logits, at.row + warpgroup * 64, at.in_b);
+        store_tile(logits, d, ring.boxes_of(warpgroup), stored, at.row + warpgroup * 64, at.in_b, as_they_are);
+    };
+    for_each_tile<CONSUMERS, BLOCK_N, STAGES, 1>(x, w, steps, tiles, compute);
+}
+
+extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) weights_of_few(
+    const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w, const __grid_constant__ CUtensorMap d,
+    const long long* __restrict__ labels, const float* __restrict__ lse, const SCALAR* __restrict__ dloss,
+    long long rows, long long vocab, long long hidden
+) {
+    make_weights_of_few(x, w, d, {labels, lse, dloss, rows, vocab, 0}, vocab, hidden);
+}
+
+template <class Ring, int COLUMNS>
+__device__ __forceinline__ void make_weights_of_loose(
+    const LooseMatrix& x, const LooseMatrix& w, const CUtensorMap& d, const Gradient& gradient
+) {
+    using Tiles = TilesOfMatrix<Ring::ROWS_A, COLUMNS>;
+    using Position = typename Tiles::Position;
+    const Tiles tiles(x.rows, w.rows, 0);
+    let_next_start();
+    for_each_loose_tile<Ring>(
+        x, w, tiles, [&](Ring& ring, const Position& at, int steps, unsigned& stored, int warpgroup) {
+            float logits[COLUMNS / 2] = {};
+            ring.add_products(logits, 0, steps, warpgroup);
+            gradient.make_weights_at(logits, at.row + warpgroup * 64, at.in_b);
+            store_tile(logits, d, ring.boxes_of(warpgroup), stored, at.row + warpgroup * 64, at.in_b, as_they_are);
+        }
+    );
+}
+
+#define LOOSE_WEIGHTS(CONSUMERS_HERE, COLUMNS, STAGES_HERE, STEPS)                                                \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS_HERE + 2) * WARPGROUP, 1)                             \
+        loose_weights_##CONSUMERS_HERE##_##COLUMNS(                                                               \
+            const unsigned short* __restrict__ x, const unsigned short* __restrict__ w,                           \
+            const __grid_constant__ CUtensorMap d, const long long* __restrict__ labels,                          \
+            const float* __restrict__ lse, const SCALAR* __restrict__ dloss, long long rows, long long vocab,     \
+            long long hidden                                                                                      \
+        ) {                                                                                                       \
+        const int columns = static_cast<int>(hidden);                                                             \
+        make_weights_of_loose<LooseRing<CONSUMERS_HERE, COLUMNS, STAGES_HERE, STEPS, 2>, COLUMNS>(                \
+            {x, static_cast<int>(rows), columns}, {w, static_cast<int>(vocab), columns}, d,                       \
+            {labels, lse, dloss, rows, vocab, 0}                                                                         \
+        );                                                                                                        \
+    }
+LOOSE_WEIGHTS(1, 64, 6, 2)
+LOOSE_WEIGHTS(1, 128, 4, 2)
+LOOSE_WEIGHTS(2, 128, 6, 1)
 
 #endif

@@ -11,12 +11,19 @@ from roofscope.kernels.linear_cross_entropy_backward.products import (
     make_dw,
     sums_between,
 )
+from roofscope.kernels.linear_cross_entropy_training import few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.whole_rows import both_in_whole_units
+from roofscope.kernels.shared.loose_ring import LooseTile, as_they_lie
+from roofscope.kernels.shared.whole_rows import both_in_whole_units, one_in_whole_units
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
+LOOSE = {
+    "loose_weights_1_64": LooseTile(64, 64, stages=6, steps=2),
+    "loose_weights_1_128": LooseTile(64, 128, stages=4, steps=2),
+    "loose_weights_2_128": LooseTile(128, 128, stages=6),
+}
 CHUNK_BYTES = 2**27  # of d: 16 Ki columns of 4 Ki rows
 _LEAST_COLUMNS = 256  # of a chunk: a tile
 
@@ -60,4 +67,34 @@ def run(
         )
         add_to_dx(program, d, part, dx, sums, adds=first > 0, keeps=first + columns < vocab)
         make_dw(program, d, x, dw[first : first + chunk], sums, adds=False, keeps=False)
+    return dx, dw
+
+
+def launch_few(
+    program: CudaProgram,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    labels: torch.Tensor,
+    lse: torch.Tensor,
+    dloss: torch.Tensor,
+    loose: str | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The gradients of at most few_rows.FEW rows, by blocks alone; a tile of LOOSE reads w as it lies.
+
+    `run` takes neither: their times are not known yet.
+    """
+    (rows, hidden), vocab, multiprocessors = x.shape, len(w), program.multiprocessor_count
+    dx, dw = torch.empty_like(x), torch.empty_like(w)
+    d = torch.empty((rows, vocab + -vocab % 8), dtype=x.dtype, device=x.device)
+    last = (tensor_map(d, (64, BAND)), labels, lse, dloss, rows, vocab, hidden)
+    if loose:
+        tile, (x, w) = LOOSE[loose], as_they_lie(x, w)
+        blocks = tile.blocks(tile.count(rows, vocab), multiprocessors)
+        shared_bytes = tile.shared_bytes
+        program.launch(loose, blocks, tile.threads, x, w, *last, shared_bytes=shared_bytes, overlaps=True)
+        x = one_in_whole_units(program, x)
+    else:
+        x, w = both_in_whole_units(program, x, w)
+        few_rows.launch_tiles(program, "weights_of_few", x, w, *last)
+    few_rows.make_gradients(program, d, x, w, dx, dw, is_loose=loose is not None)
     return dx, dw

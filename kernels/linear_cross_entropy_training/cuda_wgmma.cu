@@ -21,7 +21,8 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
-#include "linear_cross_entropy_training/few_rows.cuh"
+#include "linear_cross_entropy_training/few_powers.cuh"
+#include "linear_cross_entropy_training/loose_dx.cuh"
 
 // ---- The powers of logits -----------------------------------------------------------------------
 

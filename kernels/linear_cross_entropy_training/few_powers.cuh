@@ -2,6 +2,7 @@
 #pragma once
 
 #include "linear_cross_entropy_training/weights.cuh"
+#include "shared/loose_ring.cuh"
 
 // The statistics and the powers of a thread's logits number `first_sum` and on of a tile, which become piece
 // number `piece` of `count` of a row.
@@ -68,6 +69,18 @@ extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) pow
 // Of a tile's columns each block of a cluster has a part, which is a piece by itself.
 constexpr int SMALL_PARTS = 8, SMALL_STAGES = 8;  // as in few_rows.py
 
+// Powers of 8 columns from `column0` on.
+__device__ __forceinline__ void store_slice(
+    const float (&own)[4], SCALAR* powers, int top, int column0, long long rows, long long width
+) {
+    const int column = column0 + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = top + own_row() + half * 8;
+        if (row < rows) from_floats(own[half * 2], own[half * 2 + 1], powers + row * width + column);
+    }
+}
+
 __device__ __forceinline__ void make_powers_of_parts(
     const CUtensorMap& x, const CUtensorMap& w, SCALAR* powers, const FewRows& few, long long hidden, long long width
 ) {
@@ -78,12 +91,7 @@ __device__ __forceinline__ void make_powers_of_parts(
     const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
     const auto finish = [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
         few.make_powers_at(own, part * SLICE, at.row, at.in_b, at.in_b / 8 + part, width / 8);
-        const int column = at.in_b + part * 8 + threadIdx.x % 4 * 2;
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int row = at.row + own_row() + half * 8;
-            if (row < few.rows) from_floats(own[half * 2], own[half * 2 + 1], powers + row * width + column);
-        }
+        store_slice(own, powers, at.row, at.in_b + part * 8, few.rows, width);
     };
     by_parts_of_tile<SMALL_STAGES, SMALL_PARTS>(x, w, steps, tiles, finish);
 }
@@ -94,6 +102,65 @@ extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__
     long long vocab, long long hidden, long long width
 ) {
     make_powers_of_parts(x, w, powers, {labels, pieces, at_label, rows, vocab}, hidden, width);
+}
+
+// ---- Rows of x and w that begin anywhere ----------------------------------------------------------
+
+template <class Ring, int COLUMNS>
+__device__ __forceinline__ void make_powers_of_loose(
+    const LooseMatrix& x, const LooseMatrix& w, const CUtensorMap& powers, const FewRows& few
+) {
+    using Tiles = TilesOfMatrix<Ring::ROWS_A, COLUMNS>;
+    using Position = typename Tiles::Position;
+    const Tiles tiles(few.rows, few.vocab, 0);
+    let_next_start();
+    for_each_loose_tile<Ring>(
+        x, w, tiles, [&](Ring& ring, const Position& at, int steps, unsigned& stored, int warpgroup) {
+            const int top = at.row + warpgroup * 64;
+            float logits[COLUMNS / 2] = {};
+            ring.add_products(logits, 0, steps, warpgroup);
+            few.make_powers_at(logits, 0, top, at.in_b, at.in_b / COLUMNS, tiles.columns);
+            store_tile(logits, powers, ring.boxes_of(warpgroup), stored, top, at.in_b, as_they_are);
+        }
+    );
+}
+
+#define LOOSE_POWERS(CONSUMERS_HERE, COLUMNS, STAGES_HERE, STEPS)                                                 \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS_HERE + 2) * WARPGROUP, 1)                             \
+        loose_powers_##CONSUMERS_HERE##_##COLUMNS(                                                                \
+            const unsigned short* __restrict__ x, const unsigned short* __restrict__ w,                           \
+            const __grid_constant__ CUtensorMap powers, const long long* __restrict__ labels,                     \
+            Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows, long long vocab,       \
+            long long hidden                                                                                      \
+        ) {                                                                                                       \
+        const int columns = static_cast<int>(hidden);                                                             \
+        make_powers_of_loose<LooseRing<CONSUMERS_HERE, COLUMNS, STAGES_HERE, STEPS, 2>, COLUMNS>(                 \
+            {x, static_cast<int>(rows), columns}, {w, static_cast<int>(vocab), columns}, powers,                  \
+            {labels, pieces, at_label, rows, vocab}                                                               \
+        );                                                                                                        \
+    }
+LOOSE_POWERS(1, 64, 6, 2)
+LOOSE_POWERS(1, 128, 4, 2)
+LOOSE_POWERS(2, 128, 6, 1)
+
+extern "C" __global__ void
+__cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__(3 * WARPGROUP, 1) loose_powers_of_parts(
+    const unsigned short* __restrict__ x, const unsigned short* __restrict__ w, SCALAR* __restrict__ powers,
+    const long long* __restrict__ labels, Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows,
+    long long vocab, long long hidden, long long width
+) {
+    using Tiles = TilesOfMatrix<64, 64>;
+    constexpr int SLICE = 32 / SMALL_PARTS;
+    const FewRows few{labels, pieces, at_label, rows, vocab};
+    const Tiles tiles(rows, vocab, 0);
+    const int columns = static_cast<int>(hidden);
+    by_parts_of_loose_tile<LooseRing<1, 64, 6, 2, 2>, SMALL_PARTS>(
+        {x, static_cast<int>(rows), columns}, {w, static_cast<int>(vocab), columns}, tiles,
+        [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
+            few.make_powers_at(own, part * SLICE, at.row, at.in_b, at.in_b / 8 + part, width / 8);
+            store_slice(own, powers, at.row, at.in_b + part * 8, rows, width);
+        }
+    );
 }
 
 // What join and make_weights do of few rows: each block of a row joins its sums.

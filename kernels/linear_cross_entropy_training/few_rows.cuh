@@ -2,10 +2,11 @@
 //
 // Mapping: of dx each block has some columns, and a part of the vocabulary. wgmma takes the columns of w, across, as its rows and
 //   the rows of x as its columns, 16 to 256 of them, so that no more is computed and summed than there may be. The sums go to
-//   memory in float32, and a second kernel adds the parts. dw is that of linear_cross_entropy_backward/products.cuh.
+//   memory in float32, and a second kernel adds the parts. Rows of w that begin anywhere are for loose_dx.cuh.
+//   dw is that of linear_cross_entropy_backward/products.cuh.
 #pragma once
 
-#include "linear_cross_entropy_training/few_powers.cuh"
+#include "linear_cross_entropy_backward/products.cuh"
 
 // ---- dx ------------------------------------------------------------------------------------------
 
@@ -20,6 +21,18 @@ MULTIPLY_FEW(32, 16, "%16", "%17", SUMS_16(0))
 MULTIPLY_FEW(64, 32, "%32", "%33", SUMS_32(0))
 MULTIPLY_FEW(128, 64, "%64", "%65", SUMS_64(0))
 MULTIPLY_FEW(256, 128, "%128", "%129", SUMS_64(0), SUMS_64(64))
+
+// What a block has of dx, which is one of the `parts` of the vocabulary.
+template <int COUNT>
+__device__ __forceinline__ void leave_part(const float (&sum)[COUNT], float* parts, int column0, int rows, int hidden) {
+    const int lane = threadIdx.x % WARP, column = column0 + threadIdx.x / WARP * 16 + lane / 4;
+    parts += 1ll * blockIdx.y * rows * hidden;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+        const int row = i / 4 * 8 + lane % 4 * 2 + i % 2, at = column + i % 4 / 2 * 8;
+        if (row < rows && at < hidden) parts[1ll * row * hidden + at] = sum[i];
+    }
+}
 
 // wgmma takes the columns of w as its rows, and the rows of x as its columns. Grid: blocks beside each other, then `blockIdx.y`
 // for the parts of the vocabulary, in `steps` steps.
@@ -83,13 +96,7 @@ __device__ __forceinline__ void multiply_d_of_few(
     wait_for_products<0>();
     settle(sum);
 
-    const int lane = threadIdx.x % WARP, column = column0 + threadIdx.x / WARP * 16 + lane / 4;
-    parts += 1ll * blockIdx.y * rows * hidden;
-#pragma unroll
-    for (int i = 0; i < ROWS / 2; ++i) {
-        const int row = i / 4 * 8 + lane % 4 * 2 + i % 2, at = column + i % 4 / 2 * 8;
-        if (row < rows && at < hidden) parts[1ll * row * hidden + at] = sum[i];
-    }
+    leave_part(sum, parts, column0, rows, hidden);
 }
 
 #define DX_OF_FEW(ROWS, STAGES_HERE)                                                                              \

@@ -46,6 +46,13 @@ def both_in_whole_units(
     return whole[0], whole[1]
 
 
+def one_in_whole_units(program: CudaProgram, matrix: torch.Tensor) -> torch.Tensor:
+    """The same of one matrix."""
+    if _is_whole(matrix):
+        return matrix
+    return both_in_whole_units(program, matrix, matrix.new_empty((1, _UNIT)))[0]
+
+
 def pitch(row_bytes: int) -> int:
     """Bytes from one row to the next, once it is of whole 16 bytes."""
     if row_bytes % _UNIT == 0:
