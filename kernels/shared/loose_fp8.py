@@ -1,4 +1,4 @@
-"""Launches what loose_fp8.cuh compiles to: the choice of a tile, and of how many blocks share it along k."""
+"""Launches what loose_fp8.cuh and short_fp8.cuh compile to: the choice of a tile, and of blocks along k."""
 
 import functools
 import math
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper
+from roofscope.kernels.shared import loose_tiles
 from roofscope.kernels.shared.limits import require_32_bit_product
 
 _WARP = 32
@@ -74,6 +75,44 @@ TILES = (
 )
 
 
+@dataclass(frozen=True)
+class ShortTile(loose_tiles.LooseTile):
+    """A kernel of short_fp8.cuh, and blocks of a multiprocessor, as far as shared memory goes."""
+
+    threads: int
+    at_once: int
+
+    @property
+    def name(self) -> str:
+        return f"short_{self.rows}x{self.columns}"
+
+    def shared_bytes(self, k: int) -> int:
+        """Of B and A in float16, and of C in place of A."""
+        pitch = max(-(-k // 16), 2) * 32 + 16
+        return self.columns * pitch + self.rows * max(pitch, self.columns * 2 + 16)
+
+    def fits(self, n: int, k: int) -> bool:
+        return k <= _BLOCK_K and self.across(n) <= _MOST_ACROSS
+
+    def blocks(self, m: int, n: int, k: int, multiprocessors: int, *, turns: bool) -> int:
+        """That share the rows: one for each tile, or in ``turns`` as many as run at once."""
+        tiles = -(-m // self.rows)
+        together = min(self.at_once, _SHARED // (self.shared_bytes(k) + 1024))
+        return min(tiles, max(together * multiprocessors // self.across(n), 1)) if turns else tiles
+
+
+# As in short_fp8.cuh.
+SHORT_TILES = (
+    ShortTile(32, 64, threads=128, at_once=8),
+    ShortTile(64, 64, threads=256, at_once=4),
+    ShortTile(64, 128, threads=256, at_once=3),
+    ShortTile(128, 128, threads=256, at_once=2),
+    ShortTile(64, 256, threads=256, at_once=2),
+)
+_SHARED = 225_000  # bytes of a multiprocessor
+_MOST_ACROSS = 2**16 - 1  # blocks beside each other
+
+
 def multiply(
     program: CudaProgram,
     key: str,
@@ -120,6 +159,31 @@ def launch(
         shared_bytes=tile.shared_bytes,
         overlaps=True,
         cluster=cluster,
+    )
+    return c
+
+
+def launch_short(
+    program: CudaProgram,
+    tile: ShortTile,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scale_a: torch.Tensor,
+    scale_b: torch.Tensor,
+    *,
+    turns: bool,
+) -> torch.Tensor:
+    """Multiply by this tile, which has to fit. ``multiply`` does not choose among these yet."""
+    (m, k), n = a.shape, b.shape[0]
+    c = torch.empty((m, n), dtype=torch.bfloat16, device=a.device)
+    blocks = tile.blocks(m, n, k, program.multiprocessor_count, turns=turns)
+    program.launch(
+        tile.name,
+        (blocks, tile.across(n)),
+        tile.threads,
+        *(a.view(torch.uint8), b.view(torch.uint8), c, scale_a, scale_b, m, n, k),
+        shared_bytes=tile.shared_bytes(k),
+        overlaps=True,
     )
     return c
 

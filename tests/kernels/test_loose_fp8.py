@@ -11,7 +11,7 @@ pytest.importorskip(
 
 from roofscope.kernels.matmul_fp8_blocks.cuda_wgmma import run as run_of_blocks
 from roofscope.kernels.shared.limits import shared_limit
-from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, best, launch
+from roofscope.kernels.shared.loose_fp8 import CLUSTERS, SHORT_TILES, TILES, best, launch, launch_short
 from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = 132
@@ -50,6 +50,30 @@ def test_rows_that_begin_amid_words_of_4_bytes_have_a_kernel_of_their_own() -> N
     a, *others = inputs(18, 65, 128)
     launch(recorder, TILES[0], 1, a.view(-1)[2:-126].view(17, 128), *others)
     assert [name.endswith("_amid") for name, *_ in recorder.launches] == [False, False, True, True, True]
+
+
+def test_tiles_of_short_sums_fit_a_multiprocessor() -> None:
+    limit = shared_limit(torch.device("cpu"))
+    for tile in SHORT_TILES:
+        for k in (1, 16, 17, 127, 128):
+            assert tile.shared_bytes(k) <= limit
+        assert tile.fits(4096, 128)
+        assert not tile.fits(4096, 129)
+        assert not tile.fits(2**31 - 2**12, 16)  # more blocks beside each other than a grid has
+    assert len({tile.name for tile in SHORT_TILES}) == len(SHORT_TILES)
+
+
+def test_tiles_of_short_sums_cover_c_also_in_turns() -> None:
+    for tile in SHORT_TILES:
+        for turns in (False, True):
+            recorder: Any = Recorder()
+            assert launch_short(recorder, tile, *inputs(5000, 1001, 40), turns=turns).shape == (5000, 1001)
+            ((name, (rows, across), sizes, _),) = recorder.launches
+            assert (name, sizes[:3]) == (tile.name, [5000, 1001, 40])
+            # Tiles beside each other have a word of 16 bytes in common.
+            assert across * (tile.columns - 8) + 8 >= 1001
+            assert 1 <= rows <= -(-5000 // tile.rows)
+            assert turns or rows == -(-5000 // tile.rows)
 
 
 def test_few_tiles_are_shared_and_many_are_not() -> None:
