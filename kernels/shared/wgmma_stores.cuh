@@ -103,6 +103,10 @@ __device__ __forceinline__ void copy_loose(
     }
 }
 
+#ifdef LOOSE_BY_WORDS
+#include "shared/wgmma_loose_words.cuh"
+#endif
+
 // The 64 rows of a warpgroup, from column FIRST of its tile on: a recursion, because the compiler unrolls no long loop.
 template <int AT_ONCE = BOXES, int FIRST = 0, int COUNT, class Finish>
 __device__ __forceinline__ void store_tile(
@@ -112,6 +116,14 @@ __device__ __forceinline__ void store_tile(
     const int warpgroup = threadIdx.x / WARPGROUP;
     const bool leads = threadIdx.x % WARPGROUP == 0;
     constexpr int WIDTH = COUNT * 2 % BOX_N ? BOX_N / 2 : BOX_N;
+#ifdef LOOSE_BY_WORDS
+    if constexpr (FIRST == 0 && WIDTH == BOX_N && AT_ONCE == BOXES) {
+        if (loose.c) {
+            store_loose(sum, boxes, row0, column0, finish, loose);
+            return;
+        }
+    }
+#endif
     unsigned char* const box = boxes + stored++ % AT_ONCE * BOX;
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
