@@ -59,11 +59,12 @@ from roofscope.profiling.worker.timing.clock_steps import fitted
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.turn import Turn
 
-_HOST_CALLS_S = 0.1
+_HOST_CALLS_S = 0.05
 _MOST_HOST_CALLS = 50
 _SINGLE_CALLS_S = 0.25
 _MOST_SINGLE_CALLS = 64
-_BURSTS = 4  # of single calls, each as long as a block, where blocks rest
+_BURSTS = 4  # of single calls, at most, each as long as a block, where blocks rest
+_RESTED_CALLS = 16  # which these make, as far as they go
 _SETS_CHECKED = 2  # after timing, chosen by lot
 _BLOCKS_CHECKED = 3  # of timed calls: who works in each other one alone passes once in eight times
 _QUEUE_SLOWED = 1.12  # CUPTI adds 6 to 9 % to kernels of 65536 blocks and more on an H200
@@ -294,5 +295,6 @@ class Checker:
         # Slow calls get fewer samples, because more would take minutes.
         count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
         # A burst is no longer than a block, and there are no more than these samples need.
-        bursts = min(-(-count // turn.timer.calls_per_block), _BURSTS) if turn.rest_s else 1
+        wanted = min(count, _RESTED_CALLS)
+        bursts = min(-(-wanted // turn.timer.calls_per_block), _BURSTS) if turn.rest_s else 1
         return self._link.ask(SingleCalls(candidate.number, count, bursts, turn.rest_s), Seconds).values
