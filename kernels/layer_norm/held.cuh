@@ -44,7 +44,8 @@ struct HeldLayerNorm : LayerNorm {
             squares += __shfl_xor_sync(WHOLE_WARP, squares, offset);
         }
         const float from = count == 0.0f ? 0.0f : sum * fast_reciprocal(count);
-        return {count, first.mean + from, fmaxf(fmaf(-sum, from, squares), 0.0f), 0.0f};
+        const float left = fmaf(-sum, from, squares);
+        return {count, first.mean + from, left < 0.0f ? 0.0f : left, 0.0f};  // fmaxf would lose NaN
     }
     __device__ __forceinline__ Scale scale_of_all(const Sent& all, long long cols) const {
         return {all.mean, rsqrtf(all.squares * one_of(cols) + EPSILON)};
