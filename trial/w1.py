@@ -278,6 +278,7 @@ def main():
                 try: quack[op](*sets_of(op, rows, cols)[0])
                 except Exception as error: say("quack", repr(error)[:100]); calls.pop("quack")
         measure(op, rows, cols, calls)
+    for p in pre: p.kill()
     say("end")
 
 main()
