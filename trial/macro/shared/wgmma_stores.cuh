@@ -1,0 +1,258 @@
+// How a warpgroup's sums become elements of C: by way of boxes in shared memory, which TMA stores.
+//
+// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself,
+// element by element: a copy of C that has such rows would be a kernel of its own.
+#pragma once
+
+#include "shared/wgmma_products.cuh"
+
+constexpr int BOX_N = ROW / sizeof(SCALAR);  // columns of C in a box
+constexpr int BOX = 64 * ROW;                // bytes of a box: the rows of a warpgroup
+constexpr int BOXES = 2;                     // of a warpgroup: one is written while TMA reads the other
+
+// A finish that needs something of C's columns fetches it before the products, so that no store waits for it: overloads of
+// these give it, of a thread's columns `first` and each eighth from there on, COUNT of them. Most need nothing.
+template <int COUNT, class Finish>
+__device__ __forceinline__ const Finish& for_columns(const Finish& finish, int) {
+    return finish;
+}
+// Two neighbours of C, of which the first is in the thread's column number `index`.
+template <class Finish>
+__device__ __forceinline__ float2 finish_pair(const Finish& finish, float2 sums, int column, int) {
+    return finish(sums, column);
+}
+
+// A box of a warpgroup's 64 rows, 16 to a warp, from column `first` of its tile on. With g = lane / 4 and q = lane % 4 a
+// thread holds columns 8 j + 2 q and the next of rows g and g + 8, in sum[4 j] to sum[4 j + 3]. Chunks of 16 bytes lie
+// where the swizzle wants them, in place XOR row, so that the 8 rows of a matrix fall in different banks. A box of fewer
+// than 128 bytes a row is not swizzled.
+template <int WIDTH = BOX_N, int COUNT, class Finish>
+__device__ __forceinline__ void fill_box(
+    const float (&sum)[COUNT], unsigned char* box, int first, int column0, const Finish& finish
+) {
+    constexpr int PITCH = WIDTH * sizeof(SCALAR);
+    const auto place_of = [&](int row, int chunk) {
+        return row * PITCH + (WIDTH == BOX_N ? chunk ^ row % 8 : chunk) * 16;
+    };
+    const int lane = threadIdx.x % WARP;
+    const int warp_row = threadIdx.x % WARPGROUP / WARP * 16;
+#pragma unroll
+    for (int column = first; column < first + WIDTH; column += 16) {
+        SCALAR elements[4][2];  // rows g and g + 8 of 8 columns, then of the next 8
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const float* const sums = &sum[column / 2 + i * 2];
+            const int at = column0 + column + i / 2 * 8 + lane % 4 * 2;
+            const float2 pair = finish_pair(finish, make_float2(sums[0], sums[1]), at, column / 8 + i / 2);
+            from_floats(pair.x, pair.y, elements[i]);
+        }
+        const int chunk = (column - first) * static_cast<int>(sizeof(SCALAR)) / 16;
+#ifdef SCALAR_IS_FLOAT32
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int row = warp_row + i % 2 * 8 + lane / 4;
+            *reinterpret_cast<float2*>(box + place_of(row, chunk + i / 2 * 2 + lane % 4 / 2) + lane % 2 * 8) =
+                make_float2(elements[i][0], elements[i][1]);
+        }
+#else
+        const int row = warp_row + lane % 16;
+        store_matrices(box + place_of(row, chunk + lane / 16), reinterpret_cast<unsigned (&)[4]>(elements));
+#endif
+    }
+}
+
+// Where the elements of C go, if TMA cannot store them.
+struct Loose {
+    SCALAR* c = nullptr;
+    unsigned m = 0, n = 0;
+};
+
+#ifndef LOOSE_ROWS_AT_ONCE
+#define LOOSE_ROWS_AT_ONCE 1
+#endif
+constexpr int LOOSE_ROWS = LOOSE_ROWS_AT_ONCE;  // of a warp: more take registers, which kernels with many sums lack
+
+// `rows` rows of a box, by the warpgroup, a row at a time by each warp. A lane has a word of 4 bytes; where a row of C begins
+// amid one, a word is put together from the lane's own and that of the next.
+template <int WIDTH = BOX_N>
+__device__ __forceinline__ void copy_loose(
+    const unsigned char* box, const Loose& loose, unsigned rows, unsigned row0, unsigned column0
+) {
+    constexpr int PITCH = WIDTH * sizeof(SCALAR), WORDS = PITCH / 4;
+    const int lane = threadIdx.x % WARP;
+#pragma unroll LOOSE_ROWS
+    for (unsigned row = threadIdx.x % WARPGROUP / WARP; row < rows && row0 + row < loose.m; row += WARPGROUP / WARP) {
+        const int chunk = WIDTH == BOX_N ? lane / 4 ^ row % 8 : lane / 4;
+        unsigned word = 0;
+        if (lane < WORDS) word = *reinterpret_cast<const unsigned*>(box + row * PITCH + chunk * 16 + lane % 4 * 4);
+        SCALAR* const to = loose.c + (static_cast<unsigned long long>(row0 + row) * loose.n + column0);
+#ifdef SCALAR_IS_FLOAT32
+        if (lane < WORDS && column0 + lane < loose.n) to[lane] = __uint_as_float(word);
+#else
+        const unsigned next = __shfl_down_sync(WHOLE_WARP, word, 1);
+        const int is_amid = static_cast<int>(reinterpret_cast<unsigned long long>(to) / sizeof(SCALAR) % 2);
+        const int column = lane * 2 + is_amid;
+        const int left = static_cast<int>(loose.n - column0) - column;  // elements from there on
+        const unsigned whole = is_amid ? __funnelshift_r(word, next, 16) : word;
+        const SCALAR(&both)[2] = reinterpret_cast<const SCALAR(&)[2]>(whole);
+        if (is_amid && lane == 0 && left >= 0) to[0] = reinterpret_cast<const SCALAR(&)[2]>(word)[0];
+        if (lane < WORDS && left >= 2 && !(is_amid && lane == WORDS - 1))
+            *reinterpret_cast<unsigned*>(to + column) = whole;
+        else if (lane < WORDS && left >= 1) to[column] = both[0];
+#endif
+    }
+}
+
+// The 64 rows of a warpgroup, from column FIRST of its tile on: a recursion, because the compiler unrolls no long loop.
+template <int AT_ONCE = BOXES, int FIRST = 0, int COUNT, class Finish>
+__device__ __forceinline__ void store_tile(
+    const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
+    const Finish& finish, const Loose& loose = {}
+) {
+    const int warpgroup = threadIdx.x / WARPGROUP;
+    const bool leads = threadIdx.x % WARPGROUP == 0;
+    constexpr int WIDTH = COUNT * 2 % BOX_N ? BOX_N / 2 : BOX_N;
+    unsigned char* const box = boxes + stored++ % AT_ONCE * BOX;
+#ifdef DIRECT_STORES
+    if (loose.n * sizeof(SCALAR) % 16 == 0) {
+        constexpr int CHUNKS = WIDTH * sizeof(SCALAR) / 16, OF_CHUNK = 16 / sizeof(SCALAR);
+        const int lane = threadIdx.x % WARP, first_row = threadIdx.x % WARPGROUP / WARP * 16;
+        __syncwarp();
+        fill_box<WIDTH>(sum, box, FIRST, column0, finish);
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < CHUNKS / 2; ++i) {
+            const int row = first_row + (i * WARP + lane) / CHUNKS, chunk = lane % CHUNKS;
+            const int at = WIDTH == BOX_N ? chunk ^ row % 8 : chunk;
+            const uint4 word = *reinterpret_cast<const uint4*>(box + (row * CHUNKS + at) * 16);
+            const unsigned to_row = row0 + row, to_column = column0 + FIRST + chunk * OF_CHUNK;
+            if (to_row < loose.m && to_column < loose.n)
+                *reinterpret_cast<uint4*>(loose.c + (static_cast<unsigned long long>(to_row) * loose.n + to_column)) = word;
+        }
+        if constexpr (FIRST + WIDTH < COUNT * 2) {
+            store_tile<AT_ONCE, FIRST + WIDTH>(sum, c, boxes, stored, row0, column0, finish, loose);
+        }
+        return;
+    }
+#endif
+#ifdef WARP_STORES
+    {
+        const int warp = threadIdx.x % WARPGROUP / WARP;
+        const bool leads = threadIdx.x % WARP == 0;
+        if (leads) wait_for_reads<AT_ONCE - 1>();
+        __syncwarp();
+        fill_box<WIDTH>(sum, box, FIRST, column0, finish);
+        publish_writes();
+        __syncwarp();
+        if (leads) store_box(c, column0 + FIRST, row0 + warp * 16, box + warp * 16 * WIDTH * sizeof(SCALAR));
+        if constexpr (FIRST + WIDTH < COUNT * 2) {
+            store_tile<AT_ONCE, FIRST + WIDTH>(sum, c, boxes, stored, row0, column0, finish, loose);
+        }
+        return;
+    }
+#endif
+    if (leads) wait_for_reads<AT_ONCE - 1>();
+    meet_warpgroup(warpgroup);
+    fill_box<WIDTH>(sum, box, FIRST, column0, finish);
+    publish_writes();
+    meet_warpgroup(warpgroup);
+    if (loose.c) copy_loose<WIDTH>(box, loose, 64, row0, column0 + FIRST);
+    else if (leads) store_box(c, column0 + FIRST, row0, box);
+    if constexpr (FIRST + WIDTH < COUNT * 2) {
+        store_tile<AT_ONCE, FIRST + WIDTH>(sum, c, boxes, stored, row0, column0, finish, loose);
+    }
+}
+
+// ---- Sums across: of 64 columns of C and any number of rows ------------------------------------
+
+// A warpgroup's 64 columns are one box of 16-bit elements, or two of float32, of half as many rows each.
+constexpr int ROWS_ACROSS = BOX / (64 * sizeof(SCALAR));
+
+// With g = lane / 4 and q = lane % 4 a thread holds rows 8 j + 2 q and the next of columns g and g + 8 of its warp's 16. It
+// gives one row to the lane of the column beside its own, and takes the other row from there: a pair as `finish` wants it.
+// The words of a warp, and the pairs of half a warp, fall in different banks.
+template <int FIRST, int ROWS, int COUNT, class Finish>
+__device__ __forceinline__ void fill_box_across(
+    const float (&sum)[COUNT], unsigned char* box, int column0, const Finish& finish
+) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x % WARPGROUP / WARP;
+    const int is_odd = lane / 4 % 2;
+#pragma unroll
+    for (int i = 0; i < ROWS; i += 8) {
+        const int row = i + lane % 4 * 2 + is_odd;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int at = (FIRST + i) / 2 + half * 2;
+            const float upper = sum[at], lower = sum[at + 1];
+            const float given = __shfl_xor_sync(WHOLE_WARP, is_odd ? upper : lower, 4);
+            const int column = warp * 16 + half * 8 + lane / 4 - is_odd;
+            const float2 sums = is_odd ? make_float2(given, lower) : make_float2(upper, given);
+            const float2 pair = finish(sums, column0 + column);
+#ifdef SCALAR_IS_FLOAT32
+            const int chunk = warp % 2 * 4 + half * 2 + lane / 16;
+            const int place = warp / 2 * (ROWS_ACROSS * ROW) + row * ROW + (chunk ^ row % 8) * 16 + lane / 8 % 2 * 8;
+            *reinterpret_cast<float2*>(box + place) = pair;
+#else
+            const int place = row * ROW + ((warp * 2 + half) ^ row % 8) * 16 + lane / 8 * 4;
+            from_floats(pair.x, pair.y, reinterpret_cast<SCALAR*>(box + place));
+#endif
+        }
+    }
+}
+
+// TMA stores C_ROWS rows at once.
+template <int AT_ONCE, int C_ROWS, int FIRST = 0, int COUNT, class Finish>
+__device__ __forceinline__ void store_tile_across(
+    const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
+    const Finish& finish, const Loose& loose
+) {
+    constexpr int ROWS = COUNT * 2 - FIRST < ROWS_ACROSS ? COUNT * 2 - FIRST : ROWS_ACROSS;
+    const int warpgroup = threadIdx.x / WARPGROUP;
+    const bool leads = threadIdx.x % WARPGROUP == 0;
+    unsigned char* const box = boxes + stored++ % AT_ONCE * BOX;
+#ifdef DIRECT_STORES
+    if (loose.n * sizeof(SCALAR) % 16 == 0) {
+        constexpr int CHUNKS = sizeof(SCALAR), OF_CHUNK = 16 / sizeof(SCALAR);  // of a warp's 16 columns
+        const int lane = threadIdx.x % WARP, warp = threadIdx.x % WARPGROUP / WARP;
+        __syncwarp();
+        fill_box_across<FIRST, ROWS>(sum, box, column0, finish);
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < ROWS * CHUNKS; i += WARP) {
+            const int row = (i + lane) / CHUNKS, chunk = warp * CHUNKS + lane % CHUNKS;
+            const int at = chunk / 8 * (ROWS_ACROSS * ROW) + row * ROW + (chunk % 8 ^ row % 8) * 16;
+            const unsigned to_row = row0 + FIRST + row, to_column = column0 + chunk * OF_CHUNK;
+            if (row < ROWS && to_row < loose.m && to_column < loose.n)
+                *reinterpret_cast<uint4*>(loose.c + (static_cast<unsigned long long>(to_row) * loose.n + to_column)) =
+                    *reinterpret_cast<const uint4*>(box + at);
+        }
+        if constexpr (FIRST + ROWS < COUNT * 2) {
+            store_tile_across<AT_ONCE, C_ROWS, FIRST + ROWS>(sum, c, boxes, stored, row0, column0, finish, loose);
+        }
+        return;
+    }
+#endif
+    if (leads) wait_for_reads<AT_ONCE - 1>();
+    meet_warpgroup(warpgroup);
+    fill_box_across<FIRST, ROWS>(sum, box, column0, finish);
+    publish_writes();
+    meet_warpgroup(warpgroup);
+    constexpr int BOX_ROWS = ROWS_ACROSS * ROW;  // bytes from a box to that of the next columns
+    if (loose.c) {
+#pragma unroll
+        for (int i = 0; i < 64 / BOX_N; ++i) {
+            copy_loose(box + i * BOX_ROWS, loose, ROWS, row0 + FIRST, column0 + i * BOX_N);
+        }
+    } else if (leads) {
+        for (int i = 0; i < ROWS; i += C_ROWS) {
+#pragma unroll
+            for (int j = 0; j < 64 / BOX_N; ++j) {
+                start_store(c, column0 + j * BOX_N, row0 + FIRST + i, box + j * BOX_ROWS + i * ROW);
+            }
+        }
+        commit_stores();
+    }
+    if constexpr (FIRST + ROWS < COUNT * 2) {
+        store_tile_across<AT_ONCE, C_ROWS, FIRST + ROWS>(sum, c, boxes, stored, row0, column0, finish, loose);
+    }
+}
