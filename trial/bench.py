@@ -1,4 +1,4 @@
-import os, sys, time, subprocess, threading
+import os, sys, time, subprocess, signal
 sys.path.insert(0, ".exp")
 T0 = time.time(); LIMIT = float(os.environ.get("LIMIT", "115"))
 def left(): return LIMIT - (time.time() - T0)
@@ -46,9 +46,11 @@ from roofscope.kernels.shared import wgmma_attention_backward as wab, short_atte
 core = cuda.core
 held = [0.0]
 class Held:
-    def __enter__(self): self.g = timing(); self.g.__enter__(); self.t = time.time()
+    # A hang ends its process by SIGALRM, whoever waits for whom: else it would hold the gate, and this and all other
+    # scripts would wait for it to the end.
+    def __enter__(self): self.g = timing(); self.g.__enter__(); self.t = time.time(); signal.alarm(30)
     def __exit__(self, *a): 
-        torch.cuda.synchronize(); held[0] += time.time() - self.t; return self.g.__exit__(*a)
+        torch.cuda.synchronize(); signal.alarm(0); held[0] += time.time() - self.t; return self.g.__exit__(*a)
 try:
     from roofscope.kernels.shared import fa4
 except Exception as e:
@@ -122,7 +124,7 @@ def check_all(out):
         p = load(name)
         if not p: note("bad " + name); continue
         with checking():
-            note("try " + name)
+            note("try " + name); signal.alarm(20)
             worst, ok = 0.0, True
             for dim in ((64, 128) if d == "s" else (int(d),)):
                 for s, x, w in refs_of(causal, dim, SHORT if d == "s" else LONG):
@@ -135,6 +137,7 @@ def check_all(out):
                         bad = not max(e) < 6e-3
                         worst = max(worst, *e)
                         if bad: ok = False; say("check", name, s, dim, way, " ".join(f"{v:.2e}" for v in e), "BAD")
+            signal.alarm(0)
         say("checked", name, f"{worst:.2e}", "ok" if ok else "BAD", round(time.time() - T0, 1))
         note(("ok " if ok else "bad ") + name)
 if CHECK:
