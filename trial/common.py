@@ -17,7 +17,7 @@ def _bounded(gate_of, seconds):
             try: yield
             finally: torch.cuda.synchronize(); signal.alarm(0)
     return held
-gate.checking, gate.timing = _bounded(gate.checking, 25), _bounded(gate.timing, 12)
+gate.checking, gate.timing = _bounded(gate.checking, 25), _bounded(gate.timing, 20)
 START = time.time()
 END = float(os.environ.get("HE_SECONDS", "118"))
 left = lambda: END - (time.time() - START)

@@ -35,11 +35,11 @@ def parts_of(r, v, h):
         calls["xcopy"] = lambda x, w, l, dl, lo, dx, dw, d: fr.one_in_whole_units(p, x)
         for name in ("loose_powers_1_64", "loose_powers_1_128", "loose_powers_2_128"):
             calls["d" + name[13:]] = (lambda name: lambda x, w, l, dl, lo, dx, dw, d: fr._make_d(p, x, w, l, dl, lo, name))(name)
-        calls["dx"] = lambda x, w, l, dl, lo, dx, dw, d: fr._make_dx(p, d, w, dx, True)
+        calls["dx"] = lambda x, w, l, dl, lo, dx, dw, d: (fr._make_dx(p, d, w, dx, True), dx)  # what returns None is refused
         c = -(-h // 128)
-        for k in (1, 2, 3, 5, 8, 11, 16): calls[f"dx_{k}"] = (lambda k: lambda x, w, l, dl, lo, dx, dw, d: fr._make_dx(p, d, w, dx, True, max(132 * k // (4 * c), 1)))(k)
-        calls["dw"] = lambda x, w, l, dl, lo, dx, dw, d: fr._make_dw(p, d, fr.one_in_whole_units(p, x), dw)
-        if q: calls["dw4"] = lambda x, w, l, dl, lo, dx, dw, d: fr._make_dw(q, d, fr.one_in_whole_units(p, x), dw)
+        for k in (1, 2, 3, 5, 8, 11, 16): calls[f"dx_{k}"] = (lambda k: lambda x, w, l, dl, lo, dx, dw, d: (fr._make_dx(p, d, w, dx, True, max(132 * k // (4 * c), 1)), dx))(k)
+        calls["dw"] = lambda x, w, l, dl, lo, dx, dw, d: (fr._make_dw(p, d, fr.one_in_whole_units(p, x), dw), dw)
+        if q: calls["dw4"] = lambda x, w, l, dl, lo, dx, dw, d: (fr._make_dw(q, d, fr.one_in_whole_units(p, x), dw), dw)
         calls["eager_z"] = lambda x, w, l, dl, lo, dx, dw, d: e.logits(x, w)
         calls["eager_dx"] = lambda x, w, l, dl, lo, dx, dw, d: d[:, :v] @ w
         calls["eager_dw"] = lambda x, w, l, dl, lo, dx, dw, d: d[:, :v].T @ x
