@@ -18,7 +18,7 @@ checking, timing = (lambda: _watched(gate.checking)), (lambda: _watched(gate.tim
 def _watch():
     while True:
         time.sleep(0.5); at = _since
-        if at and time.time() - at > 15: print("HELD TOO LONG, leaving", flush=True); os._exit(9)
+        if at and time.time() - at > 25: print("HELD TOO LONG, leaving", flush=True); os._exit(9)
 threading.Thread(target=_watch, daemon=True).start()
 from roofscope.kernels.shared import loose_fp8
 from roofscope.kernels.shared.loose_tiles import LooseTile
@@ -189,7 +189,8 @@ def quads(p):
                 a_map = tensor_map(a, (128 // beside, 128))
                 count = -(-m // (128 * above)) * -(-n // (columns * beside))
                 loose = n % 8 > 0
-                p.launch(name, min(count, 132 // cl) * cl, 384, a_map, tensor_map(b, (columns // above, 128)), a_map if loose else tensor_map(c, (64, 64)), sa, sb, m, n, k, c if loose else 0, shared_bytes=shared, overlaps=True)
+                p.launch(name, min(count, p.clusters_at_once(name, 384, cl, shared)) * cl, 384,  # some multiprocessors have no room in clusters of four
+                     a_map, tensor_map(b, (columns // above, 128)), a_map if loose else tensor_map(c, (64, 64)), sa, sb, m, n, k, c if loose else 0, shared_bytes=shared, overlaps=True)
                 return c
             calls[name] = go
     return calls

@@ -19,7 +19,7 @@ checking, timing = (lambda: _watched(gate.checking)), (lambda: _watched(gate.tim
 def _watch():
     while True:
         time.sleep(0.5); at = _since
-        if at and time.time() - at > 15: print("HELD TOO LONG, leaving", flush=True); os._exit(9)
+        if at and time.time() - at > 25: print("HELD TOO LONG, leaving", flush=True); os._exit(9)
 threading.Thread(target=_watch, daemon=True).start()
 from roofscope.benchmarks.shapes.drawing import Shape, draw
 from roofscope.benchmarks.shapes.lines import usual_dtype

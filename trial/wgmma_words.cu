@@ -1,0 +1,2 @@
+#define LOOSE_BY_WORDS
+#include "matmul_fp8_blocks/cuda_wgmma.cu"
