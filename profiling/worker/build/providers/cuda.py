@@ -286,7 +286,6 @@ def compiled(
         name=source.name,  # by which errors name it
         arch=architecture,
         std="c++17",
-        split_compile=0,  # a thread for each core, of the same code: a source may have 76 kernels
         include_path=[str(LIBRARY), *map(str, folders)],
         lineinfo=has_lines or None,
         define_macro=macros or None,
