@@ -26,17 +26,11 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
     const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
     const auto compute = [&](Steps& ring, const Tiles::Position& at, unsigned& stored, int warpgroup) {
         const int lane = threadIdx.x % WARP;
-        const int top = at.row + warpgroup * 64 + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
+        const int top = at.row + warpgroup * 64 + own_row();
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
         // Columns that only fill up rows of d meet zeros in the place of w, and infinity times zero is no number.
-        const long long left = columns - at.in_b;
-        if (left < BLOCK_N) {
-#pragma unroll
-            for (int i = 0; i < BLOCK_N / 2; ++i) {
-                if (i / 4 * 8 + lane % 4 * 2 + i % 2 >= left) logits[i] = NEGATIVE_INFINITY;
-            }
-        }
+        hide_beyond(logits, static_cast<int>(min(columns - at.in_b, 1ll * BLOCK_N)));
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = top + half * 8;

@@ -13,6 +13,18 @@ constexpr int BAND_BYTES = BAND * ROW;                                          
 using Tiles = TilesOfMatrix<BLOCK_M, BLOCK_N, CLUSTER>;
 using Steps = Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>;
 
+// Of a thread in a warpgroup's 64 rows: the first of its two rows, and where its sum number i lies in the tile.
+__device__ __forceinline__ int own_row() { return threadIdx.x % WARPGROUP / WARP * 16 + threadIdx.x % WARP / 4; }
+__device__ __forceinline__ int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
+
+__device__ __forceinline__ void hide_beyond(float (&logits)[BLOCK_N / 2], int left) {
+    if (left >= BLOCK_N) return;
+#pragma unroll
+    for (int i = 0; i < BLOCK_N / 2; ++i) {
+        if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
+    }
+}
+
 __device__ __forceinline__ float2 as_they_are(float2 sums, int) { return sums; }
 
 // sum (64 x 256) += a b: rows of b lie across what is summed, and where A_ACROSS those of a too.

@@ -30,15 +30,3 @@ __device__ __forceinline__ Statistics make_powers(float (&logits)[COUNT], int ha
     sum += __shfl_xor_sync(WHOLE_WARP, sum, 2);
     return {base, sum};
 }
-
-// Of a thread in a warpgroup's 64 rows: the first of its two rows, and where its sum number i lies in the tile.
-__device__ __forceinline__ int own_row() { return threadIdx.x % WARPGROUP / WARP * 16 + threadIdx.x % WARP / 4; }
-__device__ __forceinline__ int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
-
-__device__ __forceinline__ void hide_beyond(float (&logits)[BLOCK_N / 2], int left) {
-    if (left >= BLOCK_N) return;
-#pragma unroll
-    for (int i = 0; i < BLOCK_N / 2; ++i) {
-        if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
-    }
-}

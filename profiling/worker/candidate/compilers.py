@@ -12,8 +12,6 @@ from enum import IntFlag
 
 from roofscope.profiling.planning.spec import Implementation, Provider
 
-_TRITON_FOLDER = "TRITON_CACHE_DIR"
-
 
 class Compiler(IntFlag):
     """What a process finds imported, with its first work done."""
@@ -69,7 +67,7 @@ def _prepare_triton() -> None:
     in one folder, the next would look for in the other.
     """
     importlib.import_module("triton.runtime.cache").triton_key()
-    os.environ.setdefault(_TRITON_FOLDER, str(importlib.import_module("triton").knobs.cache.dir))
+    os.environ.setdefault("TRITON_CACHE_DIR", str(importlib.import_module("triton.knobs").cache.dir))
 
 
 def _prepare_inductor() -> None:

@@ -193,7 +193,7 @@ class Profile(Struct, frozen=True, tag="profile"):
 
     number: int
     rest_s: float
-    behind_another: bool = True
+    behind_another: bool
 
 
 class SingleCalls(Struct, frozen=True, tag="single_calls"):

@@ -8,6 +8,7 @@ import torch
 from roofscope.profiling.analysis.stop_rules import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.worker.build.contract import Call
+from roofscope.profiling.worker.candidate.settling import SETTLE_CALLS
 from roofscope.profiling.worker.ceilings import memory
 from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.inputs import InputSet, sets_on
@@ -18,7 +19,6 @@ from roofscope.profiling.worker.timing.turn import Turn
 
 STOP = StopRule(half_width=0.0025, cap_s=1.0, first_checkpoint=13)
 _WARM_UP = WarmUpRule(least_s=0.1, most_s=0.6)
-_SETTLE_CALLS = 3
 _SEED = 2026
 
 
@@ -68,7 +68,7 @@ class Rig:
         turns: list[Turn] = []
         pool = self.instruments.output_pool()
         for call, sets in calls:
-            for _ in range(_SETTLE_CALLS):
+            for _ in range(SETTLE_CALLS):
                 call(*sets[0])
             turns.append(Turn(self.instruments.timer(call, sets, pool)))
         read_state = self.instruments.read_state

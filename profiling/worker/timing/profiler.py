@@ -83,7 +83,7 @@ def profile_turn(turn: Turn) -> Profile:
     return profile_block(turn.timer, turn.rest_s, behind_another=turn.needs_another)
 
 
-def profile_block(timer: BlockTimer, rest_s: float, *, behind_another: bool = True) -> Profile:
+def profile_block(timer: BlockTimer, rest_s: float, *, behind_another: bool) -> Profile:
     """As ``profile_turn``, of a timer whose blocks follow rests of this length."""
     if behind_another:
         time.sleep(rest_s)
