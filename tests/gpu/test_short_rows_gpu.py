@@ -33,6 +33,17 @@ SHAPES = (  # rows, columns: by accesses of one, two and four elements, and of 1
     *((50_001, 24), (40_001, 26), (33_333, 33), (40_003, 61), (33_001, 64), (20_011, 101), (9001, 120)),
     *((5003, 255), (40_001, 250), (1500, 41)),
 )
+# Where a launcher of one of them turns from one kernel to another, and the last block has few rows.
+BORDERS = {
+    "row_sum": (
+        *((1056, 200), (1057, 200), (8192, 66), (8193, 66), (33_001, 72), (33_001, 73), (20_003, 128)),
+        *((8192, 129), (8195, 256), (4097, 257), (3001, 512), (3001, 513), (1059, 1024), (2001, 1025)),
+    ),
+    "weighted_sum": (
+        *((5, 65), (8192, 65), (8197, 128), (70_001, 64), (8192, 129), (8195, 256), (3001, 257), (3003, 512)),
+        *((1, 511), (3001, 513)),
+    ),
+}
 LONG = ((1, 9_000_001), (3, 4_000_003), (2, 8_388_608), (40, 300_001))  # by rings in float32, some in 16 bits
 CUMSUM = [pair for pair in VERSIONS if pair[0].spec.name == "cumsum"]
 
@@ -43,7 +54,7 @@ def test_many_short_rows(kernel: Kernel, version: Implementation, dtype: Dtype) 
     if dtype not in kernel.spec.dtypes:
         pytest.skip(f"{kernel.spec.name} does not take {dtype.label}.")
     call = built(kernel, version, dtype)
-    for rows, cols in SHAPES:
+    for rows, cols in (*SHAPES, *BORDERS.get(kernel.spec.name, ())):
         if not is_inside(version.domain, {"rows": rows, "cols": cols}, dtype):
             continue
         inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")

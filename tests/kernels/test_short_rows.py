@@ -298,3 +298,16 @@ def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
         assert blocks % 8 == 0
         assert threads % group == 0
         assert cols + 7 <= group * 8
+
+
+@pytest.mark.parametrize(("kernel", "stem"), [("row_sum", "cuda_pieces"), ("weighted_sum", "cuda_row")])
+def test_warps_of_some_rows_hold_their_columns_and_cover_all_rows(kernel: str, stem: str) -> None:
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    for rows, cols in product((1, 1057, 8192, 8193, 70_001), (65, 128, 129, 256, 257, 512)):
+        name, blocks = module.columns_of(rows, cols, 4)
+        each, together = map(int, name.removeprefix(f"{kernel}_columns_").split("_"))
+        assert f"COLUMNS_KERNEL({each}, {together})" in text
+        assert cols <= each * module.WARP <= 2 * cols
+        assert (blocks - 1) * module.WARPS * together < rows <= blocks * module.WARPS * together
+        assert module.columns_of(rows, cols, 2) is None
+    assert module.columns_of(70_001, 1025, 4) is None
