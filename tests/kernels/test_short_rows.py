@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
-from roofscope.kernels.shared.slab import SLAB_BYTES, Space, slab_of
+from roofscope.kernels.shared.slab import SLAB_BYTES, Slab, Space, slab_of
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
@@ -311,3 +311,20 @@ def test_warps_of_some_rows_hold_their_columns_and_cover_all_rows(kernel: str, s
         assert (blocks - 1) * module.WARPS * together < rows <= blocks * module.WARPS * together
         assert module.columns_of(rows, cols, 2) is None
     assert module.columns_of(70_001, 1025, 4) is None
+
+
+def test_cumsum_gives_threads_rows_that_fit_lanes_badly() -> None:
+    module = launcher("cumsum", "cuda_lookback")
+
+    def slab(rows: int, cols: int, dtype: torch.dtype) -> Slab | None:
+        return module.slab_of_rows(torch.empty(rows, cols, dtype=dtype, device="meta"))
+
+    many = ((700_001, 4), (400_001, 8), (300_001, 24), (200_000, 40), (50_001, 100), (50_001, 101))
+    for rows, cols in many:
+        found = slab(rows, cols, torch.float32)
+        assert found is not None
+        assert found.shared_bytes <= SLAB_BYTES
+    other = ((400_001, 16), (400_001, 32), (60_001, 64), (200_001, 96), (30_001, 20), (50_001, 132))
+    for rows, cols in other:
+        assert slab(rows, cols, torch.float32) is None
+    assert slab(400_001, 24, torch.bfloat16) is None
