@@ -187,7 +187,7 @@ __device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long 
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                      \
-    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH(                      \
+    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH##_1(                    \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
         start_early();                                                                          \
         cumsum_of_slab<WIDTH>(x, y, rows, cols);                                                \

@@ -186,7 +186,7 @@ __device__ __forceinline__ void sum_of_slab(const SCALAR* x, float* y, long long
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                     \
-    extern "C" __global__ void __launch_bounds__(256) row_sum_slab_##WIDTH(                    \
+    extern "C" __global__ void __launch_bounds__(256) row_sum_slab_##WIDTH##_1(                  \
         const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
         start_early();                                                                         \
         sum_of_slab<WIDTH>(x, y, rows, cols);                                                  \

@@ -7,7 +7,7 @@
 //   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
 //   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
 //   launched while the first one works. Rows of up to 64 elements that are not packed go
-//   element by element, several a warp, or where they are very many a thread each, by way of shared memory.
+//   element by element, several a warp, or where they are very many a thread or two lanes each, by way of shared memory.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
@@ -211,17 +211,20 @@ SHORT_KERNEL(4, 4)
 SHORT_KERNEL(8, 4)
 SHORT_KERNEL(16, 4)
 
-#define SLAB_KERNEL(WIDTH)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH(                         \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                            \
+    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH##_##LANES(               \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
         start_early();                                                                                       \
-        backward_of_slab<WIDTH>(dy, y, dx, rows, cols);                                                      \
+        backward_of_slab<WIDTH, LANES>(dy, y, dx, rows, cols);                                               \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+#ifndef SCALAR_IS_FLOAT32
+SLAB_KERNELS(2)
+#endif
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

@@ -7,6 +7,7 @@ import torch
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
 from roofscope.kernels.shared.rows import (
     PACK_BYTES,
+    Short,
     are_packed,
     launch_rows,
     many_short_rows,
@@ -21,6 +22,7 @@ MOST_PACKS = 8  # of a thread
 SPREAD_FROM_PACKS = 2048  # of a row, of which there are so few that blocks of a cluster share it
 # Of a row that goes element by element, and elements of each.
 LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
+SHORT = Short(Space(slabs=2), ((1, 16), (2, 64)))  # as in cuda_registers.cu
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 
@@ -37,7 +39,7 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if len({tensor.data_ptr() % PACK_BYTES for tensor in (dy, y, dx)}) > 1:
         program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols, overlaps=True)
         return dx
-    if slab := many_short_rows(Space(slabs=2), dy, y, dx):
+    if slab := many_short_rows(SHORT, dy, y, dx):
         launch_slab(program, "softmax_backward", slab, dy, y, dx, rows, cols)
         return dx
     if not is_long:

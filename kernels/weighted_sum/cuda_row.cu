@@ -155,7 +155,7 @@ __device__ __forceinline__ void weighted_sum_of_slab(
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH(                                      \
+    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH##_1(                                    \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
         long long cols) {                                                                                             \
         start_early();                                                                                                \
