@@ -69,6 +69,17 @@ KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS, PACK)
 KERNELS_BY(8)
 KERNELS_BY(4)
 
+// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
+#ifndef SCALAR_IS_FLOAT32
+#define ONES_BY(BYTES)                                                                                        \
+    KERNEL(rms_norm_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(rms_norm_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(rms_norm_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))      \
+    KERNEL(rms_norm_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
+ONES_BY(8)
+ONES_BY(4)
+#endif
+
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \

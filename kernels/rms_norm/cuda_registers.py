@@ -2,7 +2,7 @@
 
 import torch
 
-from roofscope.kernels.shared.rows import Short, launch_rows
+from roofscope.kernels.shared.rows import ONES_UNLESS_KEPT, Short, launch_rows
 from roofscope.kernels.shared.slab import Space
 
 # As in cuda_registers.cu: 16 elements a lane.
@@ -13,5 +13,5 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Divide each row of ``x``, (rows, cols), by its root mean square, scale by ``w``, (cols,)."""
     y = torch.empty_like(x)
     how = {"at_any_alignment": True, "narrow": (8, 4), "by_elements": 64, "pairs": True}
-    launch_rows(program, "rms_norm", x, w, y, slab=SHORT, **how)
+    launch_rows(program, "rms_norm", x, w, y, ones=ONES_UNLESS_KEPT, slab=SHORT, **how)
     return y

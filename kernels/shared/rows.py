@@ -16,6 +16,11 @@ _LANES_THREADS = 128  # of a block of short rows
 _LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
 _MOST_NARROW_ELEMENTS = 64  # by elements of a row that begins on 4 bytes
 _PAIR_LANES = (1, 2, 4, 8)  # of a row of up to two packs each, where rows are many
+_ONES_LANES = (4, 8, 16, 32)  # of a row of 16-bit elements with a pack each
+_FEWEST_ONES_COLS = 17
+# In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
+# their rows, eight for each that there is and so many once.
+ONES_UNLESS_KEPT = 12 * 2**20
 # Of a slab: shorter rows go as fast by elements, and of fewer elements shared memory does not pay, nor where
 # rows are long for how few threads have one.
 _LEAST_SLAB_COLS, _LEAST_SLAB_ELEMENTS, _ROWS_OF_A_COLUMN = 5, 2**20, 768
@@ -57,6 +62,7 @@ def launch_rows(
     narrow: tuple[int, ...] = (),
     narrow_packs: int = _BLOCK_PACKS[-1],
     by_elements: int = 0,
+    ones: float = 0,
     pairs: bool = False,
     slab: Short | None = None,
     held: Held | None = None,
@@ -67,20 +73,23 @@ def launch_rows(
     ``at_any_alignment``: there are ``<name>_any_8``, ``_any_block_4`` and so on for rows that are not packed.
     ``narrow``: the bytes on which such rows may all start so that there are ``<name>_lanes_8_by_<bytes>``,
     ``_block_4_by_<bytes>`` and so on for them, up to ``narrow_packs`` of a thread. ``by_elements``: there are
-    ``<name>_elements_<lanes>_<each>`` for short rows that are not packed, of up to so many columns.
-    ``pairs``: there are ``<name>_pairs_1`` to ``_8`` for many short rows that are packed. ``slab``: how those
-    that are not go by way of shared memory, where they are many. ``held``: there are ``<name>_held_8_1`` and so
-    on for rows of 16-bit elements that a thread holds there.
+    ``<name>_elements_<lanes>_<each>`` for short rows that are not packed, of up to so many columns. ``ones``:
+    there are ``<name>_ones_4_by_<bytes>`` to ``_32`` for narrow short rows of 16 bits, unless they cost so
+    much more than slabs. ``pairs``: there are ``<name>_pairs_1`` to ``_8`` for many short rows that are
+    packed. ``slab``: how those that are not go by way of shared memory, where they are many. ``held``: there
+    are ``<name>_held_8_1`` and so on for rows of 16-bit elements that a thread holds there.
     """
     rows, cols = x.shape
     tensors = (x, *others)
     access = access_bytes(cols, *tensors)
     few_elements = 0 < cols <= by_elements and access < PACK_BYTES
-    if slab and (found := many_short_rows(slab, x, *others)):
+    if found := ones_of(x, access, ones):
+        group, grid, block = found
+    elif slab and (found := many_short_rows(slab, x, *others)):
         name, grid, block, shared = _slab_kernel(name, x, found, held)
         program.launch(name, grid, block, *tensors, rows, cols, shared_bytes=shared, overlaps=True)
         return
-    if few_elements and (access not in narrow or cols <= _MOST_NARROW_ELEMENTS):
+    elif few_elements and (access not in narrow or cols <= _MOST_NARROW_ELEMENTS):
         lanes, each = next(pair for pair in _LANES_AND_EACH if cols <= math.prod(pair))
         group, grid, block = f"elements_{lanes}_{each}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
     elif access in narrow and 0 < cols <= narrow_packs * _MOST_THREADS * PACK_BYTES // x.element_size():
@@ -110,6 +119,20 @@ def access_bytes(cols: int, *tensors: torch.Tensor) -> int:
 def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
     """True where the rows of all these tensors start on 16 bytes."""
     return access_bytes(cols, *tensors) == PACK_BYTES
+
+
+def ones_of(x: torch.Tensor, access: int, most: float) -> tuple[str, int, int] | None:
+    """``ones_4_by_8`` or another, its blocks and their threads, for rows that all begin on ``access`` bytes.
+
+    None where it would cost more than ``most``, or where no such kernel takes the rows.
+    """
+    rows, cols = x.shape
+    pack = PACK_BYTES // _HELD_BYTES
+    lanes = next((lanes for lanes in _ONES_LANES if cols <= lanes * pack), 0)
+    takes = x.element_size() == _HELD_BYTES and _NARROWEST_BYTES <= access < PACK_BYTES
+    if not lanes or not takes or cols < _FEWEST_ONES_COLS or rows * (9 * lanes * pack - 8 * cols) > most:
+        return None
+    return f"ones_{lanes}_by_{access}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
 
 
 def many_short_rows(short: Short, x: torch.Tensor, *others: torch.Tensor) -> Slab | None:
