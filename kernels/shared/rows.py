@@ -13,7 +13,7 @@ _WARP = 32
 _LANES_PACKS = 4  # of a thread in a row group of lanes
 _LANES_THREADS = 128  # of a block of short rows
 # Of a row that goes element by element, and elements of each.
-_LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
+_LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4), (16, 8))
 _MOST_NARROW_ELEMENTS = 64  # by elements of a row that begins on 4 bytes
 _PAIR_LANES = (1, 2, 4, 8)  # of a row of up to two packs each, where rows are many
 _ONES_LANES = (4, 8, 16, 32)  # of a row of 16-bit elements with a pack each
