@@ -8,9 +8,11 @@ from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
 from roofscope.kernels.shared.rows import (
     PACK_BYTES,
     Short,
+    access_bytes,
     are_packed,
     launch_rows,
     many_short_rows,
+    ones_of,
     starts_early,
 )
 from roofscope.kernels.shared.slab import Space, launch_slab
@@ -35,6 +37,10 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     is_long = packs > (SPREAD_FROM_PACKS if few else MOST_PACKS * MOST_THREADS)
     if not is_long and are_packed(cols, dy, y, dx):
         launch_rows(program, "softmax_backward", dy, y, dx, pairs=True)
+        return dx
+    if found := ones_of(dy, access_bytes(cols, dy, y, dx), math.inf):
+        name, grid, block = found
+        program.launch(f"softmax_backward_{name}", grid, block, dy, y, dx, rows, cols, overlaps=True)
         return dx
     if len({tensor.data_ptr() % PACK_BYTES for tensor in (dy, y, dx)}) > 1:
         program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols, overlaps=True)
