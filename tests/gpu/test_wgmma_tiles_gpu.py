@@ -47,6 +47,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"rows": 1000, "vocab": 10007, "hidden": 528},
         {"rows": 129, "vocab": 257, "hidden": 65},
         {"rows": 5000, "vocab": 2320, "hidden": 64},
+        # More steps for each block of a cluster than its ring has stages.
+        {"rows": 56, "vocab": 777, "hidden": 5947},
     ],
 }
 
@@ -133,6 +135,7 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
         (16, 9000, 31),
         (33, 999, 513),
         (65, 64, 2050),
+        (56, 777, 5947),
         (200, 4097, 264),
     ],
 )
