@@ -2,8 +2,10 @@
 
 import torch
 
-from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope import Argument, CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.shared.limits import require_32_bit_product
+from roofscope.kernels.shared.loose_ring import LooseTile
+from roofscope.kernels.shared.loose_rows import is_whole
 from roofscope.kernels.shared.wgmma_tiles import Tile
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
@@ -19,10 +21,14 @@ TILES = {
     "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
     "tile_64x64_by_8": Tile(64, 64, stages=8, step_ns=200),
 }
+LOOSE = "loose_64x64"  # of rows of w that begin anywhere, without a copy of them
 PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
 _EXCHANGE_NS = 2000  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
-_THREADS = 256  # of a block that joins, a warp a row
+_THREADS = 256  # of a block that joins, a warp a row, or all of them
+_LEAST_PIECES = 256  # of a row that a block joins
+# About the times of a copy of w, of a tile beside its steps, and of tiles that wait for memory.
+_COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 3900, 2500, 3500
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -37,44 +43,68 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Te
     needs_hopper(key, x.device)
     (rows, hidden), vocab = x.shape, w.shape[0]
     require_32_bit_product(key, rows, vocab, hidden)
-    name = choose(rows, vocab, program.multiprocessor_count, hidden)
+    name = choose(rows, vocab, program.multiprocessor_count, hidden, not is_whole(w))
     return launch(program, name, x, w, labels)
 
 
-def choose(rows: int, vocab: int, multiprocessors: int, hidden: int) -> str:
-    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
+def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: bool = False) -> str:
+    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
+
+    Where w ``is_loose``, because its rows are not of whole 16 bytes, few rows of x do without the copy that
+    the others need.
+    """
     steps = -(-hidden // _STEP)
+
+    def rounds_of(name: str) -> int:
+        return -(-TILES[name].count(rows, vocab) * PARTS.get(name, 1) // multiprocessors)
 
     def time(name: str) -> int:
         parts = PARTS.get(name, 1)
-        rounds = -(-TILES[name].count(rows, vocab) * parts // multiprocessors)
-        return rounds * (-(-steps // parts) * TILES[name].step_ns + (_EXCHANGE_NS if parts > 1 else 0))
+        exchange_ns = _EXCHANGE_NS if parts > 1 else 0
+        return rounds_of(name) * (-(-steps // parts) * TILES[name].step_ns + exchange_ns)
 
-    return min(TILES, key=time)
+    best = min(TILES, key=time)
+    if not is_loose:
+        return best
+    bytes_of_w = 2 * vocab * hidden
+    tiles_ns = max(time(best) + rounds_of(best) * _BESIDE_NS, bytes_of_w / _BYTES_PER_NS)
+    copied_ns = 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
+    return LOOSE if LooseTile.time_ns(rows, vocab, hidden, multiprocessors) < copied_ns else best
 
 
 def launch(
     program: CudaProgram, name: str, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor
 ) -> torch.Tensor:
     """The losses with the kernel of this name, whatever its fitness."""
-    tile, (rows, hidden), vocab = TILES[name], x.shape, w.shape[0]
+    (rows, hidden), vocab = x.shape, w.shape[0]
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss
-    x, w = both_in_whole_units(program, x, w)
-    parts, tiles = PARTS.get(name, 1), tile.count(rows, vocab)
+    tile, parts = LooseTile() if name == LOOSE else TILES[name], PARTS.get(name, 1)
+    tiles = tile.count(rows, vocab)
     blocks = tiles * parts if parts > 1 else tile.blocks(tiles, program.multiprocessor_count)
     columns = -(-vocab // tile.columns) * parts
     pieces = torch.empty((rows, columns, 2), dtype=torch.float32, device=x.device)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
     program.launch(
-        *(name, blocks, tile.threads),
-        *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
+        *(name, blocks, tile.threads, *_matrices(program, tile, x, w)),
         *(labels, pieces, at_label, rows, vocab, hidden),
         shared_bytes=tile.shared_bytes + 8,  # a barrier more
         overlaps=True,
     )
-    blocks = -(-rows * 32 // _THREADS)
-    arguments = (pieces, at_label, labels, loss, rows, columns, vocab)
-    program.launch("join", blocks, _THREADS, *arguments, overlaps=True)
+    by_blocks = columns >= _LEAST_PIECES and rows < _THREADS // 32 * program.multiprocessor_count
+    program.launch(
+        *(("join_by_block", rows) if by_blocks else ("join", -(-rows * 32 // _THREADS))),
+        *(_THREADS, pieces, at_label, labels, loss, rows, columns, vocab),
+        overlaps=True,
+    )
     return loss
+
+
+def _matrices(
+    program: CudaProgram, tile: Tile | LooseTile, x: torch.Tensor, w: torch.Tensor
+) -> tuple[Argument, Argument]:
+    if isinstance(tile, LooseTile):
+        return x.contiguous(), w.contiguous()
+    x, w = both_in_whole_units(program, x, w)
+    return tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))
