@@ -12,7 +12,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_FP8
-#define LOOSE_ROWS_AT_ONCE 4
+#define LOOSE_BY_WORDS
 #include "shared/cluster_sums.cuh"
 #include "shared/loose_stores.cuh"
 #include "shared/wgmma_tiles.cuh"

@@ -20,12 +20,19 @@ pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),
     reason="wgmma is in compute capability 9.0 only",
 )
-# Cut tiles, rows that are padded, many steps along k, more tiles than multiprocessors.
+# Cut tiles, rows that are padded, many steps along k, more tiles than multiprocessors; rows of C that begin
+# in each place of a word of 16 bytes, that end before their first, and with a tile or a little beyond it.
 BLOCKS = [
     {"m": 1000, "n": 1048, "k": 528},
     {"m": 129, "n": 257, "k": 65},
     {"m": 4096, "n": 2320, "k": 256},
     {"m": 512, "n": 512, "k": 4096},
+    {"m": 5, "n": 3, "k": 3},
+    {"m": 257, "n": 19, "k": 1000},
+    {"m": 70, "n": 129, "k": 300},
+    {"m": 300, "n": 1021, "k": 130},
+    {"m": 200, "n": 1002, "k": 515},
+    {"m": 3000, "n": 5004, "k": 260},
 ]
 SIZES: dict[str, list[dict[str, int]]] = {
     "grouped_matmul/cuda_wgmma": [
