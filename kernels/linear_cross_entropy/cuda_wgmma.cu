@@ -4,7 +4,7 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. Where a product would store its
 //   tile, a thread has 64 logits of each of two rows (of 256 columns): their maximum and the sum of their powers meet
 //   those of three other lanes and go to memory, 8 bytes for 512. The lane that has the label's logit stores it too. A
-//   second kernel joins the tiles of a row. For few rows of x those of w may begin anywhere: shared/loose_ring.cuh.
+//   second kernel joins the tiles of a row. Few rows of x meet a w whose rows begin anywhere by mma.sync: few_rows.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -13,7 +13,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
-#include "shared/loose_ring.cuh"
+#include "linear_cross_entropy/few_rows.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"
 
@@ -117,40 +117,7 @@ STATISTICS_OF_TILES(tile_64x128, 1, 128, 8, 1)
 STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
 STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, (statistics_of_parts<8, 8>))
 
-// Of rows that begin anywhere.
-__device__ __forceinline__ void statistics_of_loose(const LooseMatrix& x, const LooseMatrix& w, const Rest& rest) {
-    constexpr int BLOCK = 64;
-    using Tiles = TilesOfMatrix<BLOCK, BLOCK>;
-    const Tiles tiles(rest.rows, rest.vocab, 0);
-    let_next_start();
-    for_each_loose_tile(x, w, tiles, [&](LooseRing& ring, const Tiles::Position& at, int steps) {
-        float logits[BLOCK / 2] = {};
-        ring.add_products(logits, steps);
-        leave_statistics(logits, 0, at.row, at.in_b, rest, at.in_b / BLOCK, tiles.columns);
-    });
-}
-
-extern "C" __global__ void __launch_bounds__(3 * WARPGROUP, 1) loose_64x64(
-    const Element16* __restrict__ x, const Element16* __restrict__ w, const long long* __restrict__ labels,
-    Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows, long long vocab, long long hidden
-) {
-    const int columns = static_cast<int>(hidden);
-    statistics_of_loose(
-        {x, static_cast<int>(rows), columns}, {w, static_cast<int>(vocab), columns},
-        {labels, pieces, at_label, rows, vocab, hidden}
-    );
-}
-
 WHOLE_ROWS_KERNEL
-
-// What a thread finds of `count` pieces of a row, each `apart`-th from `first` on.
-__device__ __forceinline__ Statistics
-some_of(const Statistics* pieces, long long first, long long apart, long long count) {
-    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
-    for (long long piece = first; piece < count; piece += apart) mine = joined(mine, pieces[piece]);
-    const float highest = warp_max(mine.highest);
-    return {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
-}
 
 // A warp a row.
 extern "C" __global__ void join(
@@ -160,25 +127,13 @@ extern "C" __global__ void join(
     const long long row = thread_of_grid() / WARP;
     if (row >= rows) return;
     wait_for_previous();
-    const Statistics mine = some_of(pieces + row * count, threadIdx.x % WARP, WARP, count);
+    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+    for (long long piece = threadIdx.x % WARP; piece < count; piece += WARP) {
+        mine = joined(mine, pieces[row * count + piece]);
+    }
+    const float highest = warp_max(mine.highest);
+    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
     if (threadIdx.x % WARP == 0) from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
-}
-
-// The same by a block a row, for few rows of many pieces.
-constexpr int JOINING_WARPS = 8;  // as in cuda_wgmma.py
-extern "C" __global__ void __launch_bounds__(JOINING_WARPS* WARP) join_by_block(
-    const Statistics* __restrict__ pieces, const float* __restrict__ at_label, const long long* __restrict__ labels,
-    SCALAR* __restrict__ loss, long long, long long count, long long vocab
-) {
-    __shared__ Statistics of_warps[JOINING_WARPS];
-    const long long row = blockIdx.x;
-    wait_for_previous();
-    Statistics mine = some_of(pieces + row * count, threadIdx.x, JOINING_WARPS * WARP, count);
-    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
-    __syncthreads();
-    if (threadIdx.x) return;
-    for (int i = 1; i < JOINING_WARPS; ++i) mine = joined(mine, of_warps[i]);
-    from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
 }
 
 #endif

@@ -1,4 +1,4 @@
-"""A last layer's loss from rows that begin anywhere: tiles that read them as they lie."""
+"""A last layer's loss of few rows from a w whose rows begin anywhere, read as it lies."""
 
 import math
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from roofscope.kernels.linear_cross_entropy import few_rows
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -13,18 +14,18 @@ from roofscope.tests.gpu.programs import hopper_program
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 NAME = "linear_cross_entropy"
-# Less than a tile, a step and a word, and somewhat more; tiles and steps that end at an edge; more tiles than
-# multiprocessors; more steps than stages; each of the ways in which rows begin.
+# Less than a word, than what a warp reads at once and than its rows, and somewhat more; each room for x;
+# more rows of w than all warps take at once; each of the ways in which rows begin.
 SIZES = [
     (1, 2, 1),
     (5, 70, 3),
     (3, 257, 65),
-    (17, 130, 129),
-    (64, 128, 128),
-    (65, 513, 191),
-    (37, 129, 255),
-    (130, 300, 260),
-    (200, 77, 1001),
+    (8, 130, 129),
+    (9, 128, 128),
+    (16, 513, 191),
+    (17, 129, 255),
+    (32, 300, 260),
+    (30, 77, 1001),
     (9, 20_049, 390),
     (3, 40_000, 517),
     (7, 300, 3731),
@@ -45,7 +46,7 @@ def kernel_and_module() -> tuple[Kernel, Any]:
 
 
 @pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
-def test_tiles_are_right_wherever_rows_begin(dtype: Dtype) -> None:
+def test_few_rows_are_right_wherever_rows_begin(dtype: Dtype) -> None:
     (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", dtype)
     for number, (rows, vocab, hidden) in enumerate(SIZES):
         sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
@@ -55,15 +56,18 @@ def test_tiles_are_right_wherever_rows_begin(dtype: Dtype) -> None:
         expected = reference(kernel, (x, w, labels))
         for places in (0, 1 + number % 7):
             inputs = moved(x, places), moved(w, places * 3 % 8), labels
-            error = relative_error((module.launch(program, module.LOOSE, *inputs),), expected)
-            assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {vocab} x {hidden}"
+            found = module.launch(program, few_rows.name_of(rows, hidden), *inputs)
+            assert relative_error((found,), expected) <= kernel.spec.tolerance.of(dtype), (sizes, places)
 
 
 def test_what_is_no_number_stays_in_its_row() -> None:
-    """The last element of a row of x, and what lies behind the rows of both matrices."""
+    """Elements of x at an end of a row, what lies beside both matrices, and a row of w without a power."""
     (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", Dtype.BFLOAT16)
-    sizes = {"rows": 70, "vocab": 300, "hidden": 515}
+    sizes = {"rows": 20, "vocab": 300, "hidden": 515}
     x, w, labels = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    x = x.abs() + 0.1
     x[3, 514], x[9, 0] = math.nan, math.inf
-    found = module.launch(program, module.LOOSE, moved(x, 5), moved(w, 3), labels)
+    w[7] = -math.inf
+    labels.fill_(8)
+    found = module.launch(program, few_rows.name_of(20, 515), moved(x, 5), moved(w, 3), labels)
     assert (~found.isfinite()).nonzero().flatten().tolist() == [3, 9]
