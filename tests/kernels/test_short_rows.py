@@ -245,7 +245,7 @@ def test_loose_rows_of_any_number_have_lanes_enough(kernel: str, stem: str, othe
         ) -> None:
             launched.append((name, grid, block, shared_bytes))
 
-    kinds = set()
+    kinds = set[str]()
     for rows, cols in product((3, 2047, 2049, 20_011, 60_001, 400_001), (*range(1, 132), 177, 255, 256, 257)):
         if cols % 8 == 0:
             continue
