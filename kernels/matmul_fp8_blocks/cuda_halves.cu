@@ -11,6 +11,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+#define LOOSE_BY_WORDS
 #include "matmul_fp8_blocks/scales.cuh"
 
 #ifndef ORDER

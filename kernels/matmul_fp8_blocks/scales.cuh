@@ -3,7 +3,6 @@
 #pragma once
 
 #define MULTIPLIES_FP8
-#define LOOSE_ROWS_AT_ONCE 4
 #include "shared/wgmma_tiles.cuh"
 
 constexpr int BLOCK = 128;  // of k and n, with one scale

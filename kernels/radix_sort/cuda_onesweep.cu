@@ -18,7 +18,7 @@
 #include "radix_sort/digits.cuh"
 #include "shared/overlap.cuh"
 
-// Passes may overlap (`overlaps=True`). The launcher does not ask for that: small arrays took longer.
+// Passes may overlap (`overlaps=True`). The launcher asks for that where an array is short: long ones take longer so.
 
 // ---- What passes share -------------------------------------------------------------------------
 
@@ -54,9 +54,7 @@ __device__ __forceinline__ void write_runs(
 // ---- The first pass: keys of one digit come in any order ---------------------------------------
 
 constexpr int FIRST_THREADS = 512;  // as in cuda_onesweep.py
-constexpr int FIRST_KEYS = 20;      // of a thread; as in cuda_onesweep.py
-constexpr int FIRST_TILE = FIRST_THREADS * FIRST_KEYS;
-constexpr int FIRST_BLOCKS = 2;  // of a multiprocessor at least
+constexpr int FIRST_BLOCKS = 2;     // of a multiprocessor at least
 
 // Numbers below 2^16, two in a register.
 template <int COUNT>
@@ -79,18 +77,18 @@ __device__ __forceinline__ unsigned add_by_one(unsigned* count) {
 }
 
 // Loads a tile's keys, and ranks them among those of their digit.
-template <bool IS_WHOLE>
+template <bool IS_WHOLE, int KEYS>
 __device__ __forceinline__ void rank_first(
-    const unsigned* source, long long left, unsigned* of_digit, unsigned (&keys)[FIRST_KEYS], Halves<FIRST_KEYS>& ranks
+    const unsigned* source, long long left, unsigned* of_digit, unsigned (&keys)[KEYS], Halves<KEYS>& ranks
 ) {
     const unsigned selector = selector_of(0);
 #pragma unroll
-    for (int i = 0; i < FIRST_KEYS; ++i) {
+    for (int i = 0; i < KEYS; ++i) {
         const bool is_key = IS_WHOLE || threadIdx.x + i * FIRST_THREADS < left;
         keys[i] = is_key ? __ldg(source + i * FIRST_THREADS) : 0;
     }
 #pragma unroll
-    for (int i = 0; i < FIRST_KEYS; ++i) {
+    for (int i = 0; i < KEYS; ++i) {
         const bool is_key = IS_WHOLE || threadIdx.x + i * FIRST_THREADS < left;
         const unsigned digit = digit_of(keys[i], selector);
         if (IS_WHOLE && __all_sync(WHOLE_WARP, digit == __shfl_sync(WHOLE_WARP, digit, 0))) {
@@ -101,34 +99,35 @@ __device__ __forceinline__ void rank_first(
     }
 }
 
-template <bool IS_WHOLE>
+template <bool IS_WHOLE, int KEYS>
 __device__ __forceinline__ void put_in_order(
-    unsigned* ordered, const unsigned* of_digit, const unsigned (&keys)[FIRST_KEYS], const Halves<FIRST_KEYS>& ranks,
-    long long left
+    unsigned* ordered, const unsigned* of_digit, const unsigned (&keys)[KEYS], const Halves<KEYS>& ranks, long long left
 ) {
     const unsigned selector = opaque(selector_of(0));
 #pragma unroll
-    for (int i = 0; i < FIRST_KEYS; ++i) {
+    for (int i = 0; i < KEYS; ++i) {
         if (IS_WHOLE || threadIdx.x + i * FIRST_THREADS < left)
             ordered[of_digit[digit_of(keys[i], selector)] + ranks[i]] = keys[i];
     }
 }
 
-extern "C" __global__ void __launch_bounds__(FIRST_THREADS, FIRST_BLOCKS) radix_sort_first(
+template <int KEYS>
+__device__ __forceinline__ void sort_first_tile(
     const unsigned* __restrict__ key, unsigned* __restrict__ sorted, unsigned* starts, long long n
 ) {
-    __shared__ unsigned ordered[FIRST_TILE];
+    constexpr int TILE = FIRST_THREADS * KEYS;
+    __shared__ unsigned ordered[TILE];
     __shared__ unsigned of_digit[DIGITS];      // first counts, then where each digit starts in the tile
     __shared__ unsigned first_in_all[DIGITS];  // less where it starts in the tile
     const int thread = threadIdx.x;
     if (thread < DIGITS) of_digit[thread] = 0;
     __syncthreads();
-    const long long first = static_cast<long long>(blockIdx.x) * FIRST_TILE, left = n - first;
+    const long long first = static_cast<long long>(blockIdx.x) * TILE, left = n - first;
     const unsigned* const source = key + first + thread;
     wait_for_previous();
-    unsigned keys[FIRST_KEYS];
-    Halves<FIRST_KEYS> ranks;
-    if (left >= FIRST_TILE) rank_first<true>(source, left, of_digit, keys, ranks);
+    unsigned keys[KEYS];
+    Halves<KEYS> ranks;
+    if (left >= TILE) rank_first<true>(source, left, of_digit, keys, ranks);
     else rank_first<false>(source, left, of_digit, keys, ranks);
     __syncthreads();
     unsigned count = 0, start = 0;
@@ -139,20 +138,28 @@ extern "C" __global__ void __launch_bounds__(FIRST_THREADS, FIRST_BLOCKS) radix_
     const unsigned in_tile = sum_before(count);
     if (thread < DIGITS) of_digit[thread] = in_tile;
     __syncthreads();
-    if (left >= FIRST_TILE) put_in_order<true>(ordered, of_digit, keys, ranks, left);
+    if (left >= TILE) put_in_order<true>(ordered, of_digit, keys, ranks, left);
     else put_in_order<false>(ordered, of_digit, keys, ranks, left);
     if (thread < DIGITS) first_in_all[thread] = start - in_tile;
     __syncthreads();
     let_next_start();
-    write_runs<FIRST_THREADS, FIRST_KEYS>(ordered, first_in_all, sorted, left, selector_of(0));
+    write_runs<FIRST_THREADS, KEYS>(ordered, first_in_all, sorted, left, selector_of(0));
 }
+
+#define RADIX_SORT_FIRST(NAME, KEYS)                                                                              \
+    extern "C" __global__ void __launch_bounds__(FIRST_THREADS, FIRST_BLOCKS)                                     \
+        NAME(const unsigned* __restrict__ key, unsigned* __restrict__ sorted, unsigned* starts, long long n) {    \
+        sort_first_tile<KEYS>(key, sorted, starts, n);                                                            \
+    }
+// As in cuda_onesweep.py.
+RADIX_SORT_FIRST(radix_sort_first, 20)
+RADIX_SORT_FIRST(radix_sort_short_first, 8)
 
 // ---- A later pass ------------------------------------------------------------------------------
 
-constexpr unsigned LAST = 0x7fffffffu;        // beyond the array: it comes after all keys, and is not written
-constexpr int THREADS = 256;                  // as in cuda_onesweep.py
-constexpr int FEW_KEYS = 28, MANY_KEYS = 36;  // of a thread; as in cuda_onesweep.py
-constexpr int BLOCKS = 4;                     // of a multiprocessor at least
+constexpr unsigned LAST = 0x7fffffffu;  // beyond the array: it comes after all keys, and is not written
+constexpr int THREADS = 256;            // as in cuda_onesweep.py
+constexpr int BLOCKS = 4;               // of a multiprocessor at least
 constexpr int WARPS = THREADS / WARP;
 constexpr int WORDS = 4;  // of tiles before, that a thread asks for at once
 
@@ -318,5 +325,7 @@ __device__ __forceinline__ void sort_tile(
     ) {                                                                                                           \
         sort_tile<KEYS>(key, sorted, starts, words, counters, n, pass_number);                                    \
     }
-RADIX_SORT_PASS(radix_sort_pass, FEW_KEYS)
-RADIX_SORT_PASS(radix_sort_long_pass, MANY_KEYS)
+// As in cuda_onesweep.py.
+RADIX_SORT_PASS(radix_sort_short_pass, 8)
+RADIX_SORT_PASS(radix_sort_pass, 28)
+RADIX_SORT_PASS(radix_sort_long_pass, 36)

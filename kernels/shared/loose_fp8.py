@@ -1,4 +1,4 @@
-"""Launches what loose_fp8.cuh compiles to: the choice of a tile, and of how many blocks share it along k."""
+"""Launches what loose_fp8.cuh and short_fp8.cuh compile to: the choice of a tile, and of blocks along k."""
 
 import functools
 import math
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper
+from roofscope.kernels.shared import loose_tiles
 from roofscope.kernels.shared.limits import require_32_bit_product
 
 _WARP = 32
@@ -74,6 +75,44 @@ TILES = (
 )
 
 
+@dataclass(frozen=True)
+class ShortTile(loose_tiles.LooseTile):
+    """A kernel of short_fp8.cuh, and blocks of a multiprocessor, as far as shared memory goes.
+
+    It is taken for up to ``most`` of the narrowest tiles a multiprocessor.
+    """
+
+    at_once: int
+    most: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"short_{self.rows}x{self.columns}"
+
+    def shared_bytes(self, k: int) -> int:
+        """Of B and A in float16, and of C in place of A."""
+        pitch = max(-(-k // 16), 2) * 32 + 16
+        return self.columns * pitch + self.rows * max(pitch, self.columns * 2 + 16)
+
+    def blocks(self, m: int, n: int, k: int, multiprocessors: int) -> int:
+        """That share the rows: as many as run at once, for each keeps its columns of B from tile to tile."""
+        together = min(self.at_once, _SHARED // (self.shared_bytes(k) + 1024))
+        return min(-(-m // self.rows), max(together * multiprocessors // self.across(n), 1))
+
+
+# As in short_fp8.cuh, the narrowest first. Little of C needs many blocks; where there is much, wide tiles
+# read less of A, and store longer runs of a row.
+SHORT_TILES = (
+    ShortTile(64, 64, at_once=4, most=3),
+    ShortTile(64, 128, at_once=3, most=12),
+    ShortTile(64, 256, at_once=2),
+)
+_SHORT_THREADS = 256
+_FEW_ROWS = 16  # up to which tiles of 64 would multiply little but nothing
+_SHARED = 225_000  # bytes of a multiprocessor
+_MOST_ACROSS = 2**16 - 1  # blocks beside each other
+
+
 def multiply(
     program: CudaProgram,
     key: str,
@@ -93,6 +132,9 @@ def multiply(
     require_32_bit_product(key, m, n, k)
     if not m * n * k:
         return torch.zeros((m, n), dtype=torch.bfloat16, device=a.device)
+    short = best_short(m, n, k, program.multiprocessor_count)
+    if short is not None:
+        return launch_short(program, short, a, b, scale_a, scale_b)
     tile, cluster = best(m, n, k, program.multiprocessor_count)
     return launch(program, tile, cluster, a, b, scale_a, scale_b)
 
@@ -120,6 +162,40 @@ def launch(
         shared_bytes=tile.shared_bytes,
         overlaps=True,
         cluster=cluster,
+    )
+    return c
+
+
+def best_short(m: int, n: int, k: int, multiprocessors: int) -> ShortTile | None:
+    """The tile for sums of one block of k, None for longer ones, for few rows and beyond a grid's size."""
+    if k > _BLOCK_K or m <= _FEW_ROWS:
+        return None
+    narrow = SHORT_TILES[0].count(m, n)
+    for tile in SHORT_TILES:
+        enough = tile.most is None or tile.across(n) == 1 or narrow <= tile.most * multiprocessors
+        if enough and tile.across(n) <= _MOST_ACROSS:
+            return tile
+    return None
+
+
+def launch_short(
+    program: CudaProgram,
+    tile: ShortTile,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scale_a: torch.Tensor,
+    scale_b: torch.Tensor,
+) -> torch.Tensor:
+    """Multiply by this tile; k is one block at most."""
+    (m, k), n = a.shape, b.shape[0]
+    c = torch.empty((m, n), dtype=torch.bfloat16, device=a.device)
+    program.launch(
+        tile.name,
+        (tile.blocks(m, n, k, program.multiprocessor_count), tile.across(n)),
+        _SHORT_THREADS,
+        *(a.view(torch.uint8), b.view(torch.uint8), c, scale_a, scale_b, m, n, k),
+        shared_bytes=tile.shared_bytes(k),
+        overlaps=True,
     )
     return c
 

@@ -1,7 +1,8 @@
 // How a warpgroup's sums become elements of C: by way of boxes in shared memory, which TMA stores.
 //
-// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself,
-// element by element: a copy of C that has such rows would be a kernel of its own.
+// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself: a
+// copy of C that has such rows would be a kernel of its own. It does so by words of 4 bytes, or of 16 where a kernel defines
+// LOOSE_BY_WORDS, whose tiles are then of whole boxes.
 #pragma once
 
 #include "shared/wgmma_products.cuh"
@@ -103,6 +104,13 @@ __device__ __forceinline__ void copy_loose(
     }
 }
 
+#ifdef LOOSE_BY_WORDS
+#include "shared/wgmma_loose_words.cuh"
+constexpr bool BY_WORDS = true;
+#else
+constexpr bool BY_WORDS = false;
+#endif
+
 // The 64 rows of a warpgroup, from column FIRST of its tile on: a recursion, because the compiler unrolls no long loop.
 template <int AT_ONCE = BOXES, int FIRST = 0, int COUNT, class Finish>
 __device__ __forceinline__ void store_tile(
@@ -112,13 +120,20 @@ __device__ __forceinline__ void store_tile(
     const int warpgroup = threadIdx.x / WARPGROUP;
     const bool leads = threadIdx.x % WARPGROUP == 0;
     constexpr int WIDTH = COUNT * 2 % BOX_N ? BOX_N / 2 : BOX_N;
+#ifdef LOOSE_BY_WORDS
+    static_assert(WIDTH == BOX_N && AT_ONCE == BOXES);
+    if (FIRST == 0 && loose.c) {
+        store_loose(sum, boxes, row0, column0, finish, loose);
+        return;
+    }
+#endif
     unsigned char* const box = boxes + stored++ % AT_ONCE * BOX;
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
     fill_box<WIDTH>(sum, box, FIRST, column0, finish);
     publish_writes();
     meet_warpgroup(warpgroup);
-    if (loose.c) copy_loose<WIDTH>(box, loose, 64, row0, column0 + FIRST);
+    if (!BY_WORDS && loose.c) copy_loose<WIDTH>(box, loose, 64, row0, column0 + FIRST);
     else if (leads) store_box(c, column0 + FIRST, row0, box);
     if constexpr (FIRST + WIDTH < COUNT * 2) {
         store_tile<AT_ONCE, FIRST + WIDTH>(sum, c, boxes, stored, row0, column0, finish, loose);

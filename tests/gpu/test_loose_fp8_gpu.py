@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, launch
+from roofscope.kernels.shared.loose_fp8 import CLUSTERS, SHORT_TILES, TILES, launch, launch_short
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -21,6 +21,23 @@ SIZES = [
     (257, 19, 4099),
     (16, 1025, 1333),
     (70, 300, 1028),
+]
+
+# Rows of C that begin in each place of a word, in one tile and in several, of up to three blocks of scales,
+# and more rows than blocks take at once.
+SHORT_SIZES = [
+    (1, 1, 1),
+    (5, 7, 3),
+    (31, 66, 30),
+    (130, 131, 127),
+    (257, 19, 99),
+    (70, 300, 128),
+    (129, 261, 17),
+    (200, 1002, 48),
+    (63, 768, 16),
+    (300, 1021, 90),
+    (20001, 131, 37),
+    (20000, 266, 100),
 ]
 
 
@@ -46,6 +63,37 @@ def test_every_tile_is_right_wherever_rows_begin(name: str) -> None:
                     result = launch(program, tile, cluster, a, b, *inputs[2:])
                     error = relative_error((result,), expected)
                     assert error <= kernel.spec.tolerance.bfloat16, f"{tile.name}/{cluster}: {m} x {n} x {k}"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_tile_of_short_sums_is_right_wherever_rows_begin(name: str) -> None:
+    kernel = CATALOG.kernel(name)
+    assert kernel is not None
+    program = hopper_program(name, "cuda_loose", Dtype.BFLOAT16)
+    for number, (m, n, k) in enumerate(SHORT_SIZES):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.BFLOAT16, device="cuda")
+        expected = reference(kernel, inputs)
+        for places in (0, 4, 1 + number % 15):
+            a, b = moved(inputs[0], places), moved(inputs[1], (places * 3) % 16)
+            for tile in SHORT_TILES:
+                result = launch_short(program, tile, a, b, *inputs[2:])
+                error = relative_error((result,), expected)
+                assert error <= kernel.spec.tolerance.bfloat16, f"{tile.name}: {m} x {n} x {k}"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_short_sums_keep_what_is_no_number_in_its_row_and_column(name: str) -> None:
+    kernel = CATALOG.kernel(name)
+    assert kernel is not None
+    program = hopper_program(name, "cuda_loose", Dtype.BFLOAT16)
+    a, b, *scales = random_inputs(kernel, {"m": 70, "n": 135, "k": 35}, Dtype.BFLOAT16, device="cuda")
+    # Beside the ends of rows, which words of 16 bytes have in common.
+    a.view(torch.uint8)[3, 34], b.view(torch.uint8)[7, 0] = 0x7F, 0xFF
+    for tile in SHORT_TILES:
+        found = launch_short(program, tile, a, b, *scales).isnan()
+        expected = torch.zeros_like(found)
+        expected[3], expected[:, 7] = True, True
+        assert torch.equal(found, expected), tile.name
 
 
 @pytest.mark.parametrize("name", KERNELS)

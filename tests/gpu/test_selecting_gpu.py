@@ -4,7 +4,10 @@ import pytest
 import torch
 
 from roofscope.profiling.planning.catalog import Kernel
-from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest
+from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.gpu.test_kernels_gpu import built
 from roofscope.tests.kernels.cases import implementations, name_of, reference
 from roofscope.tests.kernels.hard_cases import LENGTHS, keys_of, rows_of, same
@@ -64,11 +67,34 @@ def test_many_rows(kernel: Kernel, version: Implementation, dtype: Dtype) -> Non
 def test_keys_of_either_sign_and_many_alike_are_sorted(kernel: Kernel, version: Implementation) -> None:
     """Up to hundreds of tiles, which wait for each other, again and again."""
     call = built(kernel, version, Dtype.FLOAT32)
-    for n in (1, 513, 7168, 7169, 8193, 10_240, 10_241, 2**21 - 1, 2**21, 3_000_001):
+    short = 132 * 2048  # where cuda_onesweep has a tile on each multiprocessor of an H100
+    few = (1, 513, 2048, 2049, 4097, 8193, 10_240, 10_241)
+    for n in (*few, 105_903, short, short + 1, 2**21 - 1, 2**21, 3_000_001):
         for name, keys in keys_of(n):
             key = keys.cuda()
             for _ in range(5):
                 assert torch.equal(call(key)[0], key.sort().values), (name, n)
+
+
+@pytest.mark.parametrize(("kernel", "version"), SORTING, ids=name_of)
+def test_a_sort_waits_for_what_is_in_front(kernel: Kernel, version: Implementation) -> None:
+    """In a graph, kernels write the keys of each two calls, of which the second follows the first."""
+    workload = Workload(kernel.spec.name, Dtype.FLOAT32, {})
+    sort = providers.build(BuildRequest(version, kernel.folder, workload, torch.device("cuda", 0))).call
+    for n in (700, 30_011, 105_903, 400_000):
+        sources = [torch.randint(-(2**31), 2**31 - 1, (n,), device="cuda").int() for _ in range(3)]
+        key, found = sources[0].clone(), list[torch.Tensor]()
+        sort(key)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for source in sources:
+                torch.add(source, 0, out=key)
+                sort(key)
+                found.extend(as_tuple(sort(key)))
+        for _ in range(20):
+            graph.replay()
+            for source, result in zip(sources, found, strict=True):
+                assert torch.equal(result, source.sort().values), n
 
 
 @pytest.mark.parametrize(("kernel", "version"), SORTING, ids=name_of)

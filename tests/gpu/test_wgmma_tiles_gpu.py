@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.kernels.linear_cross_entropy_backward import products
-from roofscope.kernels.linear_cross_entropy_training import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, products
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
@@ -21,12 +20,19 @@ pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),
     reason="wgmma is in compute capability 9.0 only",
 )
-# Cut tiles, rows that are padded, many steps along k, more tiles than multiprocessors.
+# Cut tiles, rows that are padded, many steps along k, more tiles than multiprocessors; rows of C that begin
+# in each place of a word of 16 bytes, that end before their first, and with a tile or a little beyond it.
 BLOCKS = [
     {"m": 1000, "n": 1048, "k": 528},
     {"m": 129, "n": 257, "k": 65},
     {"m": 4096, "n": 2320, "k": 256},
     {"m": 512, "n": 512, "k": 4096},
+    {"m": 5, "n": 3, "k": 3},
+    {"m": 257, "n": 19, "k": 1000},
+    {"m": 70, "n": 129, "k": 300},
+    {"m": 300, "n": 1021, "k": 130},
+    {"m": 200, "n": 1002, "k": 515},
+    {"m": 3000, "n": 5004, "k": 260},
 ]
 SIZES: dict[str, list[dict[str, int]]] = {
     "grouped_matmul/cuda_wgmma": [
@@ -47,6 +53,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"rows": 1000, "vocab": 10007, "hidden": 528},
         {"rows": 129, "vocab": 257, "hidden": 65},
         {"rows": 5000, "vocab": 2320, "hidden": 64},
+        # More steps for each block of a cluster than its ring has stages.
+        {"rows": 56, "vocab": 777, "hidden": 5947},
     ],
 }
 
@@ -97,12 +105,13 @@ def test_parts_of_a_vocabulary_add_up(vocab: int, hidden: int) -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
-def test_columns_that_fill_up_rows_have_no_part_where_all_logits_are_far_below_zero() -> None:
+@pytest.mark.parametrize("rows", [100, 300])
+def test_columns_that_fill_up_rows_have_no_part_where_all_logits_are_far_below_zero(rows: int) -> None:
     """Such a column's logit is 0, and its power beyond the type's range."""
     kernel, module, program = parts_of("linear_cross_entropy_backward/cuda_wgmma")
-    x = torch.ones(300, 64, dtype=torch.bfloat16, device="cuda")
+    x = torch.ones(rows, 64, dtype=torch.bfloat16, device="cuda")
     w = torch.full((257, 64), -2.0, dtype=torch.bfloat16, device="cuda")
-    labels = torch.arange(300, device="cuda") % 257
+    labels = torch.arange(rows, device="cuda") % 257
     lse, dloss = (x.double() @ w.double().T).logsumexp(dim=1).float(), x[:, 0].contiguous()
     inputs = (x, w, labels, lse, dloss)
     found = module.run(program, *inputs)
@@ -123,6 +132,7 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
+@pytest.mark.parametrize("name", ["linear_cross_entropy_backward", "linear_cross_entropy_training"])
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden"),
@@ -133,28 +143,29 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
         (16, 9000, 31),
         (33, 999, 513),
         (65, 64, 2050),
+        (56, 777, 5947),
         (200, 4097, 264),
     ],
 )
 def test_few_rows_are_right(
-    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, small: bool
+    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, small: bool, name: str
 ) -> None:
     """Tiles that blocks have alone, or share; rows of whole 16 bytes and others, and views."""
-    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+    kernel, module, program = parts_of(f"{name}/cuda_wgmma")
 
     def is_small(*_: object) -> bool:
         return small
 
     monkeypatch.setattr(few_rows, "is_small", is_small)
     sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
-    x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    x, w, labels, *rest = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     if rows > 1:
         labels[0], labels[1] = -100, vocab - 1
-    expected = reference(kernel, (x, w, labels, dloss))
+    expected = reference(kernel, (x, w, labels, *rest))
     for late in (0, 1):
         views = [torch.empty(one.numel() + late, dtype=one.dtype, device="cuda")[late:] for one in (x, w)]
         views = [view.view_as(one).copy_(one) for view, one in zip(views, (x, w), strict=True)]
-        error = relative_error(module.run(program, *views, labels, dloss), expected)
+        error = relative_error(module.run(program, *views, labels, *rest), expected)
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), late
 
 

@@ -6,10 +6,14 @@ import torch
 class Recorder:
     """Stands for a CudaProgram; keeps what is launched."""
 
-    def __init__(self) -> None:
-        self.launches: list[tuple[str, int, list[int], int]] = []
+    multiprocessor_count = 132
 
-    def launch(self, name: str, grid: int, _: int, *arguments: torch.Tensor | int, **given: int) -> None:
+    def __init__(self) -> None:
+        self.launches: list[tuple[str, int | tuple[int, int], list[int], int]] = []
+
+    def launch(
+        self, name: str, grid: int | tuple[int, int], _: int, *arguments: torch.Tensor | int, **given: int
+    ) -> None:
         assert given["overlaps"]
         sizes = [value for value in arguments if isinstance(value, int)]
-        self.launches.append((name, grid, sizes, given["cluster"]))
+        self.launches.append((name, grid, sizes, given.get("cluster", 1)))

@@ -11,7 +11,15 @@ pytest.importorskip(
 
 from roofscope.kernels.matmul_fp8_blocks.cuda_wgmma import run as run_of_blocks
 from roofscope.kernels.shared.limits import shared_limit
-from roofscope.kernels.shared.loose_fp8 import CLUSTERS, TILES, best, launch
+from roofscope.kernels.shared.loose_fp8 import (
+    CLUSTERS,
+    SHORT_TILES,
+    TILES,
+    best,
+    best_short,
+    launch,
+    launch_short,
+)
 from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = 132
@@ -52,13 +60,57 @@ def test_rows_that_begin_amid_words_of_4_bytes_have_a_kernel_of_their_own() -> N
     assert [name.endswith("_amid") for name, *_ in recorder.launches] == [False, False, True, True, True]
 
 
+def test_tiles_of_short_sums_fit_a_multiprocessor() -> None:
+    limit = shared_limit(torch.device("cpu"))
+    for tile in SHORT_TILES:
+        for k in (1, 16, 17, 127, 128):
+            assert tile.shared_bytes(k) <= limit
+    assert len({tile.name for tile in SHORT_TILES}) == len(SHORT_TILES)
+
+
+@pytest.mark.parametrize("m", [100, 5000, 50000])
+def test_tiles_of_short_sums_cover_c(m: int) -> None:
+    for tile in SHORT_TILES:
+        recorder: Any = Recorder()
+        assert launch_short(recorder, tile, *inputs(m, 1001, 40)).shape == (m, 1001)
+        ((name, (rows, across), sizes, _),) = recorder.launches
+        assert (name, sizes[:3]) == (tile.name, [m, 1001, 40])
+        # Tiles beside each other have a word of 16 bytes in common.
+        assert across * (tile.columns - 8) + 8 >= 1001
+        assert 1 <= rows <= -(-m // tile.rows)
+        assert rows * across <= max(tile.at_once * MULTIPROCESSORS, across)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "columns"),
+    [
+        (274, 241, 27, 64),
+        (1201, 601, 126, 64),
+        (7461, 354, 58, 128),
+        (500, 9001, 120, 128),
+        (3001, 3003, 65, 256),
+        (1_000_000, 33, 90, 64),  # a wider tile would have columns of nothing
+        (1_000_000, 65, 90, 128),
+        (16, 3003, 65, None),
+        (3001, 3003, 129, None),
+        (17, 2**31 - 2**13, 16, None),  # more blocks beside each other than a grid has
+    ],
+)
+def test_short_sums_take_wider_tiles_the_larger_c_is(m: int, n: int, k: int, columns: int | None) -> None:
+    tile = best_short(m, n, k, MULTIPROCESSORS)
+    assert (tile and tile.columns) == columns
+
+
 def test_few_tiles_are_shared_and_many_are_not() -> None:
     assert best(34, 35, 29893, MULTIPROCESSORS)[1] > 4
     assert best(4000, 4100, 37, MULTIPROCESSORS)[1] == 1
 
 
 def test_nothing_is_launched_for_no_element(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roofscope.kernels.matmul_fp8_blocks.scaled_blocks.needs_hopper", lambda *_: None)
+    def is_hopper(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr("roofscope.kernels.matmul_fp8_blocks.scaled_blocks.needs_hopper", is_hopper)
     no_program: Any = None
     for m, n in ((0, 64), (24, 0)):
         a, b = (torch.empty(rows, 256).to(torch.float8_e4m3fn) for rows in (m, n))

@@ -48,6 +48,15 @@ def test_keys_of_either_sign_and_many_alike_are_sorted(run: Call) -> None:
             assert torch.equal(run("radix_sort", key)[0], key.sort().values), (name, n)
 
 
+def test_arrays_of_a_short_tile_a_multiprocessor_are_short() -> None:
+    pytest.importorskip(
+        "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+    )
+    module = load_module(LIBRARY / "radix_sort/cuda_onesweep.py")
+    ways = [module.way_of(n, 132).keys for n in (1, 105_903, 132 * 2048, 132 * 2048 + 1, 2**21 - 1, 2**21)]
+    assert ways == [8, 8, 8, 28, 28, 36]
+
+
 @each_provider
 def test_every_key_may_be_the_same(run: Call) -> None:
     for key in (0, 255):
