@@ -69,3 +69,19 @@ def test_few_rows_that_begin_amid_16_bytes(kernel: Kernel, version: Implementati
         inputs = [torch.cat((one.new_zeros(1), one.flatten()))[1:].view(one.shape) for one in inputs]
         error = relative_error(call(*inputs), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{rows} x {cols}"
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+def test_gradients_of_rows_that_a_cluster_shares(dtype: Dtype) -> None:
+    """Of 2 to 8 blocks with 4 packs a thread, and 8 where rows are longer or more; and short of it."""
+    kernel, version = next(
+        pair for pair in implementations(Provider.CUDA) if pair[1].key == "softmax_backward/cuda_registers"
+    )
+    call = built(kernel, version, dtype)
+    few = ((5, 3072), (1, 6144), (3, 6145), (4, 8192), (16, 16384), (7, 16381), (66, 16384), (64, 65536))
+    for rows, cols in (*few, (100, 40000), (132, 40001), (133, 40000), (3, 150_001), (70, 131_072)):
+        inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
+        call(*inputs)
+        results = call(*inputs)  # which starts while the first one ends
+        error = relative_error(results, reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"

@@ -87,3 +87,8 @@ def test_clusters_cover_a_row(rows_at_once: int) -> None:
         assert length % 16 == 0
         if blocks < 8:
             assert rows * blocks >= rows_at_once
+
+
+@pytest.mark.parametrize(("cols", "blocks"), [(2048, 2), (8191, 2), (8192, 4), (16383, 4), (16384, 8)])
+def test_a_block_of_a_cluster_has_its_least(cols: int, blocks: int) -> None:
+    assert cluster_pieces(1, cols, 16384, 264, (9, 0), 2048)[1] == blocks
