@@ -71,15 +71,29 @@ def test_few_rows_that_begin_amid_16_bytes(kernel: Kernel, version: Implementati
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{rows} x {cols}"
 
 
+FEW = {  # rows, columns: on both sides of each border that the launchers have
+    "softmax_backward/cuda_registers": (
+        *((5, 3072), (1, 6144), (3, 6145), (4, 8192), (16, 16384), (7, 16381), (66, 16384), (64, 65536)),
+        *((100, 40000), (132, 40001), (133, 40000), (3, 150_001), (70, 131_072)),
+    ),
+    "cross_entropy/cuda_online": (
+        *((32, 50257), (16, 131_072), (66, 16384), (100, 16384), (132, 16379), (200, 4096), (200, 16384)),
+        *((265, 20001), (300, 20000), (265, 16384)),
+    ),
+    "rms_norm_backward/cuda_phases": ((8, 131_072), (16, 65536), (64, 16384), (200, 8192), (119, 8200)),
+    "layer_norm_backward/cuda_phases": ((8, 131_072), (16, 65537), (64, 16384), (200, 8192), (119, 8200)),
+}
+
+
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
-def test_gradients_of_rows_that_a_cluster_shares(dtype: Dtype) -> None:
-    """Of 2 to 8 blocks with 4 packs a thread, and 8 where rows are longer or more; and short of it."""
-    kernel, version = next(
-        pair for pair in implementations(Provider.CUDA) if pair[1].key == "softmax_backward/cuda_registers"
-    )
+@pytest.mark.parametrize(
+    ("kernel", "version"),
+    [pair for pair in implementations(Provider.CUDA) if pair[1].key in FEW],
+    ids=name_of,
+)
+def test_few_rows_that_blocks_share(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
     call = built(kernel, version, dtype)
-    few = ((5, 3072), (1, 6144), (3, 6145), (4, 8192), (16, 16384), (7, 16381), (66, 16384), (64, 65536))
-    for rows, cols in (*few, (100, 40000), (132, 40001), (133, 40000), (3, 150_001), (70, 131_072)):
+    for rows, cols in FEW[version.key]:
         inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
         call(*inputs)
         results = call(*inputs)  # which starts while the first one ends
