@@ -19,10 +19,10 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) add_rms_norm_clust
 }
 
 // Few rows, in registers: shared/held_rows.cuh.
-#define HELD(PACKS, NAME, ALIGNED)                                                                             \
-    extern "C" __global__ void __launch_bounds__(HELD_THREADS) add_rms_norm_cluster_held_##NAME( \
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) add_rms_norm_cluster_held_##NAME(                       \
         const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols                 \
     ) {                                                                                                                \
-        rows_held<PACKS, ALIGNED>(HeldRmsNorm<AddRmsNorm>(x, residual, ColumnVector{w, cols}, y, h), cols);    \
+        rows_held<PACKS, ALIGNED>(HeldRmsNorm<AddRmsNorm>(x, residual, ColumnVector{w, cols}, y, h), cols);            \
     }
 HELD_KERNELS(HELD)

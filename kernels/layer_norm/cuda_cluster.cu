@@ -20,10 +20,10 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, CLUSTER_BLOCKS) layer
 }
 
 // Few rows, in registers: shared/held_rows.cuh.
-#define HELD(PACKS, NAME, ALIGNED)                                                                             \
-    extern "C" __global__ void __launch_bounds__(HELD_THREADS) layer_norm_cluster_held_##NAME( \
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) layer_norm_cluster_held_##NAME(                         \
         const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols                                   \
     ) {                                                                                                                \
-        rows_held<PACKS, ALIGNED>(HeldLayerNorm(x, {w, cols}, {b, cols}, y), cols);                            \
+        rows_held<PACKS, ALIGNED>(HeldLayerNorm(x, {w, cols}, {b, cols}, y), cols);                                    \
     }
 HELD_KERNELS(HELD)

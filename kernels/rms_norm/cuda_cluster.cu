@@ -18,10 +18,10 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
 }
 
 // Few rows, in registers: shared/held_rows.cuh.
-#define HELD(PACKS, NAME, ALIGNED)                                                                             \
-    extern "C" __global__ void __launch_bounds__(HELD_THREADS) rms_norm_cluster_held_##NAME(  \
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) rms_norm_cluster_held_##NAME(                           \
         const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols                                                    \
     ) {                                                                                                                \
-        rows_held<PACKS, ALIGNED>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);                    \
+        rows_held<PACKS, ALIGNED>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);                            \
     }
 HELD_KERNELS(HELD)

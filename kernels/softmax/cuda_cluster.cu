@@ -18,10 +18,10 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) softmax_cluster(
 }
 
 // Few rows, in registers: shared/held_rows.cuh.
-#define HELD(PACKS, NAME, ALIGNED)                                                                             \
-    extern "C" __global__ void __launch_bounds__(HELD_THREADS) softmax_cluster_held_##NAME(   \
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) softmax_cluster_held_##NAME(                            \
         const SCALAR* x, SCALAR* y, long long cols                                                                     \
     ) {                                                                                                                \
-        rows_held<PACKS, ALIGNED>(HeldSoftmax(x, y), cols);                                                    \
+        rows_held<PACKS, ALIGNED>(HeldSoftmax(x, y), cols);                                                            \
     }
 HELD_KERNELS(HELD)
