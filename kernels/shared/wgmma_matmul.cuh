@@ -281,10 +281,10 @@ __device__ __forceinline__ void multiply(
             if constexpr (ACROSS) {
                 store_tile_across<BOXES_HERE, C_ROWS>(sum, c, own_boxes, stored, row, column, finish, loose);
             } else {
-                store_tile<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
+                store_tile_by_warps<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
             }
         }
-        if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
+        if (threadIdx.x % WARP == 0) wait_for_reads<0>();  // of those that have stored
         if constexpr (SPLITS) {
             if (!has_met) wait_for_cluster();
         } else if constexpr (MEETS_BEFORE_STORES) {

@@ -91,9 +91,9 @@ class Tile:
 
     @property
     def c_rows(self) -> int:
-        """Of a box of C."""
+        """Of a box of C: those of a warp, or across what divides a block's."""
         if not self.across:
-            return 64
+            return 16
         return 8 if self.rows // max(self.parts, 1) % 16 else 16
 
     def count(self, m: int, n: int) -> int:
