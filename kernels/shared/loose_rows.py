@@ -84,10 +84,10 @@ def multiply_few_rows(
 
 
 # About the times of a product, beyond what all have in common.
-_COMMON_NS = 1650
+_COMMON_NS = 1230
 _PADDING_NS = 2250  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.00097
-_FEW_NS = 4400
+_FEW_NS = 4820
 _FEW_ELEMENT_NS = 0.02  # of A
 _FEW_BYTES_PER_NS = 3400
 
