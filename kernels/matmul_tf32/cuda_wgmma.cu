@@ -8,6 +8,7 @@
 #if defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_TF32
+#include "matmul_tf32/amid.cuh"
 #include "shared/wgmma_kernels.cuh"
 
 struct Finish {
@@ -15,5 +16,6 @@ struct Finish {
 };
 
 WGMMA_KERNELS(Finish{})
+AMID_KERNELS
 
 #endif
