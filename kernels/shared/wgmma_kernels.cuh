@@ -21,7 +21,6 @@
     WGMMA_KERNEL(tile_128x192, 128, 192, 4, 1, 1, 2, false, __VA_ARGS__)                                          \
     WGMMA_KERNEL(tile_128x128, 128, 128, 6, 1, 1, 2, false, __VA_ARGS__)                                          \
     WGMMA_KERNEL(tile_64x128, 64, 128, 8, 1, 1, 2, false, __VA_ARGS__)                                            \
-    WGMMA_KERNEL(tile_64x64_halves, 64, 64, 8, 1, 1, 2, false, __VA_ARGS__)                                       \
     WGMMA_KERNEL(tile_64x64, 64, 64, 8, 1, 1, 1, false, __VA_ARGS__)                                              \
     WGMMA_KERNEL(across_256x128_pair, 256, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
     WGMMA_KERNEL(across_208x128_pair, 208, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
@@ -29,7 +28,6 @@
     WGMMA_KERNEL(across_192x192_pair, 192, 192, 4, 1, 2, 1, true, __VA_ARGS__)                                    \
     WGMMA_KERNEL(across_176x192_above, 176, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                   \
     WGMMA_KERNEL(across_96x192_above, 96, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_64x128, 64, 128, 8, 1, 1, 2, true, __VA_ARGS__)                                           \
     WGMMA_KERNEL(across_64x128_quarters, 64, 128, 8, 1, 1, 4, true, __VA_ARGS__)                                  \
     WGMMA_KERNEL(across_64x128_eighths, 64, 128, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
     WGMMA_KERNEL(across_64x64_quarters, 64, 64, 6, 1, 1, 4, true, __VA_ARGS__)                                    \
@@ -67,16 +65,13 @@
     WGMMA_KERNEL(across_96x64_1x4, 96, 64, 9, 1, 4, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(across_64x64_1x8, 64, 64, 9, 1, 8, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(across_128x64_1x8, 128, 64, 8, 1, 8, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_160x64_2x2, 160, 64, 7, 2, 2, 1, true, __VA_ARGS__)                                       \
     WGMMA_KERNEL(across_80x64_2x2, 80, 64, 9, 2, 2, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(across_48x64_4x2, 48, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(across_32x64_4x1, 32, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(across_208x128_2x2, 208, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_16x64_4x1, 16, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_32x64_2x1, 32, 64, 9, 2, 1, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(across_128x64_eighths, 128, 64, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
     WGMMA_KERNEL(across_48x64_8x1, 48, 64, 9, 8, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_64x64_2x1, 64, 64, 9, 2, 1, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(tile_64x128_1x1, 64, 128, 8, 1, 1, 1, false, __VA_ARGS__)                                        \
     WGMMA_KERNEL(tile_64x192_1x1, 64, 192, 6, 1, 1, 1, false, __VA_ARGS__)                                        \
     WGMMA_KERNEL(tile_128x128_2x1, 128, 128, 6, 2, 1, 1, false, __VA_ARGS__)                                      \
