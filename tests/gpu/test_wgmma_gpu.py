@@ -141,7 +141,11 @@ LOOSE = [
     # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
     *((loose_tiles.multiply_short_sums, m, {"name": name}) for m in (1, 70, 2000) for name in SHORT_TILES),
-    *((loose_tiles.multiply_long_sums, m, {"shares": shares}) for m in (1, 70, 150) for shares in (1, 2, 3)),
+    *(
+        (loose_tiles.multiply_long_sums, m, {"cluster": cluster, "shares": shares})
+        for m in (1, 70, 150)
+        for cluster, shares in ((4, 1), (8, 1), (16, 1), (16, 2), (16, 3))
+    ),
 ]
 
 
