@@ -4,7 +4,7 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. Where a product would store its
 //   tile, a thread has 64 logits of each of two rows (of 256 columns): their maximum and the sum of their powers meet
 //   those of three other lanes and go to memory, 8 bytes for 512. The lane that has the label's logit stores it too. A
-//   second kernel joins the tiles of a row.
+//   second kernel joins the tiles of a row. Few rows of x meet a w whose rows begin anywhere by mma.sync: few_rows.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -13,6 +13,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
+#include "linear_cross_entropy/few_rows.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"
 

@@ -3,7 +3,9 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.linear_cross_entropy import few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
+from roofscope.kernels.shared.loose_rows import is_whole
 from roofscope.kernels.shared.wgmma_tiles import Tile
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
@@ -23,6 +25,8 @@ PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hi
 _EXCHANGE_NS = 2000  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
+# About the times of a copy of w, of a tile beside its steps, and of tiles that wait for memory.
+_COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 3900, 2500, 3500
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -37,36 +41,66 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Te
     needs_hopper(key, x.device)
     (rows, hidden), vocab = x.shape, w.shape[0]
     require_32_bit_product(key, rows, vocab, hidden)
-    name = choose(rows, vocab, program.multiprocessor_count, hidden)
+    name = choose(rows, vocab, program.multiprocessor_count, hidden, not is_whole(w))
     return launch(program, name, x, w, labels)
 
 
-def choose(rows: int, vocab: int, multiprocessors: int, hidden: int) -> str:
-    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units."""
+def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: bool = False) -> str:
+    """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
+
+    Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
+    may do without.
+    """
     steps = -(-hidden // _STEP)
+
+    def rounds_of(name: str) -> int:
+        return -(-TILES[name].count(rows, vocab) * PARTS.get(name, 1) // multiprocessors)
 
     def time(name: str) -> int:
         parts = PARTS.get(name, 1)
-        rounds = -(-TILES[name].count(rows, vocab) * parts // multiprocessors)
-        return rounds * (-(-steps // parts) * TILES[name].step_ns + (_EXCHANGE_NS if parts > 1 else 0))
+        exchange_ns = _EXCHANGE_NS if parts > 1 else 0
+        return rounds_of(name) * (-(-steps // parts) * TILES[name].step_ns + exchange_ns)
 
-    return min(TILES, key=time)
+    best = min(TILES, key=time)
+    few = few_rows.name_of(rows, hidden)
+    if not is_loose or not few:
+        return best
+    bytes_of_w = 2 * vocab * hidden
+    tiles_ns = max(time(best) + rounds_of(best) * _BESIDE_NS, bytes_of_w / _BYTES_PER_NS)
+    copied_ns = 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
+    return few if few_rows.time_ns(vocab, hidden, multiprocessors) < copied_ns else best
 
 
 def launch(
     program: CudaProgram, name: str, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor
 ) -> torch.Tensor:
     """The losses with the kernel of this name, whatever its fitness."""
-    tile, (rows, hidden), vocab = TILES[name], x.shape, w.shape[0]
+    rows, vocab = len(x), len(w)
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss
+    at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
+    make = _pieces_of_tiles if name in TILES else few_rows.launch
+    pieces = make(program, name, x, w, labels, at_label)
+    arguments = (pieces, at_label, labels, loss, rows, pieces.shape[1], vocab)
+    program.launch("join", -(-rows * 32 // _THREADS), _THREADS, *arguments, overlaps=True)
+    return loss
+
+
+def _pieces_of_tiles(
+    program: CudaProgram,
+    name: str,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    labels: torch.Tensor,
+    at_label: torch.Tensor,
+) -> torch.Tensor:
+    """The pieces of each row, one of a tile, or of a block's part of it."""
+    tile, (rows, hidden), vocab = TILES[name], x.shape, len(w)
     x, w = both_in_whole_units(program, x, w)
     parts, tiles = PARTS.get(name, 1), tile.count(rows, vocab)
     blocks = tiles * parts if parts > 1 else tile.blocks(tiles, program.multiprocessor_count)
-    columns = -(-vocab // tile.columns) * parts
-    pieces = torch.empty((rows, columns, 2), dtype=torch.float32, device=x.device)
-    at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
+    pieces = torch.empty((rows, -(-vocab // tile.columns) * parts, 2), dtype=torch.float32, device=x.device)
     program.launch(
         *(name, blocks, tile.threads),
         *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
@@ -74,7 +108,4 @@ def launch(
         shared_bytes=tile.shared_bytes + 8,  # a barrier more
         overlaps=True,
     )
-    blocks = -(-rows * 32 // _THREADS)
-    arguments = (pieces, at_label, labels, loss, rows, columns, vocab)
-    program.launch("join", blocks, _THREADS, *arguments, overlaps=True)
-    return loss
+    return pieces

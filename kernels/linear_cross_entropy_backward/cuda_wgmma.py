@@ -3,6 +3,7 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.linear_cross_entropy_backward import few_rows
 from roofscope.kernels.linear_cross_entropy_backward.products import (
     BAND,
     STEP,
@@ -44,6 +45,12 @@ def run(
         return torch.empty_like(x), torch.zeros_like(w)
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     x, w = both_in_whole_units(program, x, w)
+    if rows <= few_rows.FEW:
+        small = few_rows.is_small(rows, vocab, hidden, program.multiprocessor_count)
+        d, _ = few_rows.room_for_d(x, vocab, small)
+        few_rows.make_of_logits(program, "weights", small, x, w, d, labels, lse, dloss)
+        few_rows.make_gradients(program, d, x, w, dx, dw)
+        return dx, dw
     chunk = min(max(CHUNK_BYTES // (2 * rows) // _LEAST_COLUMNS, 1) * _LEAST_COLUMNS, vocab)
     d = torch.empty(rows, chunk + -chunk % 8, dtype=x.dtype, device=x.device)
     sums = sums_between(-(-vocab // chunk), rows, hidden, x.device)

@@ -17,10 +17,11 @@ using Steps = Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>;
 __device__ __forceinline__ int own_row() { return threadIdx.x % WARPGROUP / WARP * 16 + threadIdx.x % WARP / 4; }
 __device__ __forceinline__ int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
 
-__device__ __forceinline__ void hide_beyond(float (&logits)[BLOCK_N / 2], int left) {
-    if (left >= BLOCK_N) return;
+template <int COUNT>
+__device__ __forceinline__ void hide_beyond(float (&logits)[COUNT], int left) {
+    if (left >= COUNT * 2) return;
 #pragma unroll
-    for (int i = 0; i < BLOCK_N / 2; ++i) {
+    for (int i = 0; i < COUNT; ++i) {
         if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
     }
 }

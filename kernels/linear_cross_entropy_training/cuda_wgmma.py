@@ -3,6 +3,7 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.linear_cross_entropy_backward.few_rows import FEW
 from roofscope.kernels.linear_cross_entropy_backward.products import (
     BAND,
     STEP,
@@ -11,7 +12,7 @@ from roofscope.kernels.linear_cross_entropy_backward.products import (
     make_dw,
     sums_between,
 )
-from roofscope.kernels.linear_cross_entropy_training import few_rows
+from roofscope.kernels.linear_cross_entropy_training import few_powers
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
@@ -46,8 +47,8 @@ def run(
         return loss, torch.empty_like(x), torch.zeros_like(w)
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     x, w = both_in_whole_units(program, x, w)
-    if rows <= few_rows.FEW and not is_worth_a_sample(x, w):
-        few_rows.run(program, x, w, labels, dloss, (loss, dx, dw))
+    if rows <= FEW and not is_worth_a_sample(x, w):
+        few_powers.run(program, x, w, labels, dloss, (loss, dx, dw))
         return loss, dx, dw
     width = vocab + -vocab % 8
     turn = min(max(WEIGHTS_BYTES // (2 * width) // _LEAST_ROWS, 1) * _LEAST_ROWS, rows)

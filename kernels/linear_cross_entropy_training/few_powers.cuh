@@ -1,10 +1,10 @@
-// The powers and the gradient of the logits of few rows, by blocks alone: the second block of a pair would have no row.
+// The powers and the gradient of the logits of few rows.
 #pragma once
 
+#include "linear_cross_entropy_backward/few_rows.cuh"
 #include "linear_cross_entropy_training/weights.cuh"
 
-// The statistics and the powers of a thread's logits number `first_sum` and on of a tile, which become piece
-// number `piece` of `count` of a row.
+// The statistics and the powers of a thread's logits, which become piece number `piece` of `count` of a row.
 struct FewRows {
     const long long* labels;
     Statistics* pieces;
@@ -13,16 +13,10 @@ struct FewRows {
 
     template <int COUNT>
     __device__ __forceinline__ void make_powers_at(
-        float (&logits)[COUNT], int first_sum, int top, int column0, long long piece, long long count
+        float (&logits)[COUNT], int top, int column0, long long piece, long long count
     ) const {
-        const int left = static_cast<int>(min(vocab - column0, 1ll * BLOCK_N));
-        const auto place = [&](int i) {
-            return (first_sum + i) / 4 * 8 + static_cast<int>(threadIdx.x % 4) * 2 + i % 2;
-        };
-#pragma unroll
-        for (int i = 0; i < COUNT; ++i) {
-            if (place(i) >= left) logits[i] = NEGATIVE_INFINITY;
-        }
+        const int left = static_cast<int>(min(vocab - column0, COUNT * 2ll));
+        hide_beyond(logits, left);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = top + own_row() + half * 8;
@@ -30,8 +24,8 @@ struct FewRows {
             if (wanted >= 0 && wanted < left) {
 #pragma unroll
                 for (int i = half * 2; i < COUNT; i += 4) {
-                    if (place(i) == wanted) at_label[row] = logits[i] * LOG2_E;
-                    if (place(i + 1) == wanted) at_label[row] = logits[i + 1] * LOG2_E;
+                    if (column_of(i) == wanted) at_label[row] = logits[i] * LOG2_E;
+                    if (column_of(i + 1) == wanted) at_label[row] = logits[i + 1] * LOG2_E;
                 }
             }
             const Statistics mine = make_powers(logits, half, NEGATIVE_INFINITY);
@@ -40,60 +34,30 @@ struct FewRows {
     }
 };
 
-__device__ __forceinline__ void make_powers_of_few(
-    const CUtensorMap& x, const CUtensorMap& w, const CUtensorMap& powers, const FewRows& few, long long hidden
-) {
-    const TilesOfMatrix<BLOCK_M, BLOCK_N> tiles(few.rows, few.vocab, 0);
-    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
-    using Position = TilesOfMatrix<BLOCK_M, BLOCK_N>::Position;  // NVRTC 13.0 takes a lambda with `auto` for the host's
-    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const Position& at, unsigned& stored,
-                             int warpgroup) {
-        const int top = at.row + warpgroup * 64;
-        float logits[BLOCK_N / 2] = {};
-        ring.add_products(logits, steps, warpgroup);
-        few.make_powers_at(logits, 0, top, at.in_b, at.in_b / BLOCK_N, tiles.columns);
-        store_tile(logits, powers, ring.boxes_of(warpgroup), stored, top, at.in_b, as_they_are);
-    };
-    for_each_tile<CONSUMERS, BLOCK_N, STAGES, 1>(x, w, steps, tiles, compute);
-}
-
 extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) powers_of_few(
     const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w,
     const __grid_constant__ CUtensorMap powers, const long long* __restrict__ labels, Statistics* __restrict__ pieces,
     float* __restrict__ at_label, long long rows, long long vocab, long long hidden
 ) {
-    make_powers_of_few(x, w, powers, {labels, pieces, at_label, rows, vocab}, hidden);
+    const FewRows few{labels, pieces, at_label, rows, vocab};
+    const long long count = (vocab + BLOCK_N - 1) / BLOCK_N;
+    for_logits_of_few(x, w, powers, rows, vocab, hidden, [&](float (&logits)[BLOCK_N / 2], int top, int column0) {
+        few.make_powers_at(logits, top, column0, column0 / BLOCK_N, count);
+    });
 }
 
-// Of a tile's columns each block of a cluster has a part, which is a piece by itself.
-constexpr int SMALL_PARTS = 8, SMALL_STAGES = 8;  // as in few_rows.py
-
-__device__ __forceinline__ void make_powers_of_parts(
-    const CUtensorMap& x, const CUtensorMap& w, SCALAR* powers, const FewRows& few, long long hidden, long long width
-) {
-    using Tiles = TilesOfMatrix<64, 64>;
-    constexpr int SLICE = 32 / SMALL_PARTS;
-    static_assert(SLICE == 4);  // 8 columns
-    const Tiles tiles(few.rows, few.vocab, 0);
-    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
-    const auto finish = [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
-        few.make_powers_at(own, part * SLICE, at.row, at.in_b, at.in_b / 8 + part, width / 8);
-        const int column = at.in_b + part * 8 + threadIdx.x % 4 * 2;
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int row = at.row + own_row() + half * 8;
-            if (row < few.rows) from_floats(own[half * 2], own[half * 2 + 1], powers + row * width + column);
-        }
-    };
-    by_parts_of_tile<SMALL_STAGES, SMALL_PARTS>(x, w, steps, tiles, finish);
-}
-
+// What a block of a cluster has of a tile is a piece by itself.
 extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__(2 * WARPGROUP, 1) powers_of_parts(
     const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w, SCALAR* __restrict__ powers,
     const long long* __restrict__ labels, Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows,
     long long vocab, long long hidden, long long width
 ) {
-    make_powers_of_parts(x, w, powers, {labels, pieces, at_label, rows, vocab}, hidden, width);
+    const FewRows few{labels, pieces, at_label, rows, vocab};
+    for_parts_of_logits(
+        x, w, powers, rows, vocab, hidden, width, [&](float (&logits)[SMALL_SUMS], int top, int column0) {
+            few.make_powers_at(logits, top, column0, column0 / 8, width / 8);
+        }
+    );
 }
 
 // What join and make_weights do of few rows: each block of a row joins its sums.

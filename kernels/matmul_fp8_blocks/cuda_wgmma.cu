@@ -87,16 +87,6 @@ __device__ __forceinline__ void multiply_blocks(
     for_each_tile<CONSUMERS, BLOCK, STAGES, CLUSTER>(a, b, steps, tiles, compute);
 }
 
-// Of a block that is of a cluster and copies for itself: its warpgroups arrive at its own barriers.
-template <int CONSUMERS, int STAGES>
-struct OwnRing : Ring<CONSUMERS, BLOCK, STAGES> {
-    using Ring<CONSUMERS, BLOCK, STAGES>::Ring;
-
-    __device__ __forceinline__ void release(int stage) const {
-        if (threadIdx.x % WARPGROUP == 0) arrive(this->empty + stage);
-    }
-};
-
 // Where C is small the blocks of a cluster share a tile, each over a part of k. Their sums meet in shared memory.
 template <int CONSUMERS, int STAGES>
 __device__ __forceinline__ void share_blocks(
@@ -104,7 +94,7 @@ __device__ __forceinline__ void share_blocks(
     long long k, SCALAR* c
 ) {
     constexpr int BLOCK_M = CONSUMERS * 64, PITCH = BLOCK + 8;
-    using Sharing = OwnRing<CONSUMERS, STAGES>;
+    using Sharing = Ring<CONSUMERS, BLOCK, STAGES>;
     static_assert(BLOCK_M * PITCH * 4 <= STAGES * Sharing::STAGE);
     extern __shared__ __align__(1024) unsigned char stages[];
     Sharing ring(stages, 0);

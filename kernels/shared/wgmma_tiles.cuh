@@ -59,9 +59,14 @@ struct Ring {
         b = swizzled_tile(stages + stage * STAGE + BYTES_A, ATOM, 0);
     }
 
-    // By a warpgroup that needs a stage no more.
+    // By a warpgroup that needs a stage no more. A block that copies for itself may be one of a cluster, whose block 0 is
+    // another one.
     __device__ __forceinline__ void release(int stage) const {
-        if (threadIdx.x % WARPGROUP < CLUSTER) arrive_at(empty + stage, threadIdx.x % WARPGROUP);
+        if constexpr (CLUSTER > 1) {
+            if (threadIdx.x % WARPGROUP < CLUSTER) arrive_at(empty + stage, threadIdx.x % WARPGROUP);
+        } else if (threadIdx.x % WARPGROUP == 0) {
+            arrive(empty + stage);
+        }
     }
 
     // By a warpgroup: `sum` += its rows of A times B over `steps` steps, each taken and released.

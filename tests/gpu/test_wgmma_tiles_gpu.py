@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.kernels.linear_cross_entropy_backward import products
-from roofscope.kernels.linear_cross_entropy_training import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, products
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
@@ -54,6 +53,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"rows": 1000, "vocab": 10007, "hidden": 528},
         {"rows": 129, "vocab": 257, "hidden": 65},
         {"rows": 5000, "vocab": 2320, "hidden": 64},
+        # More steps for each block of a cluster than its ring has stages.
+        {"rows": 56, "vocab": 777, "hidden": 5947},
     ],
 }
 
@@ -104,12 +105,13 @@ def test_parts_of_a_vocabulary_add_up(vocab: int, hidden: int) -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
-def test_columns_that_fill_up_rows_have_no_part_where_all_logits_are_far_below_zero() -> None:
+@pytest.mark.parametrize("rows", [100, 300])
+def test_columns_that_fill_up_rows_have_no_part_where_all_logits_are_far_below_zero(rows: int) -> None:
     """Such a column's logit is 0, and its power beyond the type's range."""
     kernel, module, program = parts_of("linear_cross_entropy_backward/cuda_wgmma")
-    x = torch.ones(300, 64, dtype=torch.bfloat16, device="cuda")
+    x = torch.ones(rows, 64, dtype=torch.bfloat16, device="cuda")
     w = torch.full((257, 64), -2.0, dtype=torch.bfloat16, device="cuda")
-    labels = torch.arange(300, device="cuda") % 257
+    labels = torch.arange(rows, device="cuda") % 257
     lse, dloss = (x.double() @ w.double().T).logsumexp(dim=1).float(), x[:, 0].contiguous()
     inputs = (x, w, labels, lse, dloss)
     found = module.run(program, *inputs)
@@ -130,6 +132,7 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 
+@pytest.mark.parametrize("name", ["linear_cross_entropy_backward", "linear_cross_entropy_training"])
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden"),
@@ -140,28 +143,29 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
         (16, 9000, 31),
         (33, 999, 513),
         (65, 64, 2050),
+        (56, 777, 5947),
         (200, 4097, 264),
     ],
 )
 def test_few_rows_are_right(
-    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, small: bool
+    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, small: bool, name: str
 ) -> None:
     """Tiles that blocks have alone, or share; rows of whole 16 bytes and others, and views."""
-    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+    kernel, module, program = parts_of(f"{name}/cuda_wgmma")
 
     def is_small(*_: object) -> bool:
         return small
 
     monkeypatch.setattr(few_rows, "is_small", is_small)
     sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
-    x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    x, w, labels, *rest = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     if rows > 1:
         labels[0], labels[1] = -100, vocab - 1
-    expected = reference(kernel, (x, w, labels, dloss))
+    expected = reference(kernel, (x, w, labels, *rest))
     for late in (0, 1):
         views = [torch.empty(one.numel() + late, dtype=one.dtype, device="cuda")[late:] for one in (x, w)]
         views = [view.view_as(one).copy_(one) for view, one in zip(views, (x, w), strict=True)]
-        error = relative_error(module.run(program, *views, labels, dloss), expected)
+        error = relative_error(module.run(program, *views, labels, *rest), expected)
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), late
 
 

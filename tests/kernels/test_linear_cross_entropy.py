@@ -49,3 +49,21 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     assert module.choose(1, 649, MULTIPROCESSORS, 5947) == "tile_64x64_by_8"
     assert module.choose(10, 261, MULTIPROCESSORS, 300) == "tile_64x64"
     assert module.choose(4096, 128_256, MULTIPROCESSORS, 4096) == "tile_128x256_pair"
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (1, 98_056, 1259, "few_rows_8"),
+        (16, 240_615, 275, "few_rows_16"),
+        (32, 41_232, 1451, "few_rows_32"),
+        (7, 7273, 3731, "few_rows_8"),
+        (9, 41_232, 100_001, "tile_64x128"),
+        (41, 56_994, 301, "tile_64x128"),
+        (1, 649, 5947, "tile_64x64_by_8"),
+        (1, 649, 0, "tile_128x256_pair"),
+    ],
+)
+def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, expected: str) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=True) == expected

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from roofscope.kernels.linear_cross_entropy_training import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import few_rows
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.tests.kernels import interpreter
 from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relative_error

@@ -2,10 +2,58 @@
 //
 // Mapping: of dx each block has some columns, and a part of the vocabulary. wgmma takes the columns of w, across, as its rows and
 //   the rows of x as its columns, 16 to 256 of them, so that no more is computed and summed than there may be. The sums go to
-//   memory in float32, and a second kernel adds the parts. dw is that of linear_cross_entropy_backward/products.cuh.
+//   memory in float32, and a second kernel adds the parts. dw is that of products.cuh. Of logits blocks have tiles alone: the
+//   second block of a pair would have no row.
 #pragma once
 
-#include "linear_cross_entropy_training/few_powers.cuh"
+#include "linear_cross_entropy_backward/products.cuh"
+
+// ---- What d is made of -----------------------------------------------------------------------------
+
+// `make(logits, top, column0)` makes of a thread's logits, whose warpgroup's rows begin at `top`, what is to be stored in d.
+template <class Make>
+__device__ __forceinline__ void for_logits_of_few(
+    const CUtensorMap& x, const CUtensorMap& w, const CUtensorMap& d, long long rows, long long vocab, long long hidden,
+    const Make& make
+) {
+    const TilesOfMatrix<BLOCK_M, BLOCK_N> tiles(rows, vocab, 0);
+    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    using Position = TilesOfMatrix<BLOCK_M, BLOCK_N>::Position;  // NVRTC 13.0 takes a lambda with `auto` for the host's
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const Position& at, unsigned& stored,
+                             int warpgroup) {
+        const int top = at.row + warpgroup * 64;
+        float logits[BLOCK_N / 2] = {};
+        ring.add_products(logits, steps, warpgroup);
+        make(logits, top, at.in_b);
+        store_tile(logits, d, ring.boxes_of(warpgroup), stored, top, at.in_b, as_they_are);
+    };
+    for_each_tile<CONSUMERS, BLOCK_N, STAGES, 1>(x, w, steps, tiles, compute);
+}
+
+// The same where tiles are few. Of a tile's columns each block of a cluster has a part, and d has whole tiles.
+constexpr int SMALL_PARTS = 8, SMALL_STAGES = 8;  // as in few_rows.py
+constexpr int SMALL_SUMS = 32 / SMALL_PARTS;
+
+template <class Make>
+__device__ __forceinline__ void for_parts_of_logits(
+    const CUtensorMap& x, const CUtensorMap& w, SCALAR* d, long long rows, long long vocab, long long hidden,
+    long long width, const Make& make
+) {
+    using Tiles = TilesOfMatrix<64, 64>;
+    static_assert(SMALL_SUMS == 4);  // 8 columns
+    const Tiles tiles(rows, vocab, 0);
+    const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
+    const auto finish = [&](float (&own)[SMALL_SUMS], int part, const Tiles::Position& at) {
+        const int column0 = at.in_b + part * 8, column = column0 + column_of(0);
+        make(own, at.row, column0);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int row = at.row + own_row() + half * 8;
+            if (row < rows) from_floats(own[half * 2], own[half * 2 + 1], d + row * width + column);
+        }
+    };
+    by_parts_of_tile<SMALL_STAGES, SMALL_PARTS>(x, w, steps, tiles, finish);
+}
 
 // ---- dx ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,73 @@
+"""A last layer's loss of few rows from a w whose rows begin anywhere, read as it lies."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import Kernel, load_module
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.gpu.programs import hopper_program
+from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
+
+NAME = "linear_cross_entropy"
+# Less than a word, than what a warp reads at once and than its rows, and somewhat more; each room for x;
+# more rows of w than all warps take at once; each of the ways in which rows begin.
+SIZES = [
+    (1, 2, 1),
+    (5, 70, 3),
+    (3, 257, 65),
+    (8, 130, 129),
+    (9, 128, 128),
+    (16, 513, 191),
+    (17, 129, 255),
+    (32, 300, 260),
+    (30, 77, 1001),
+    (9, 20_049, 390),
+    (3, 40_000, 517),
+    (7, 300, 3731),
+]
+
+
+def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
+    """The same, beginning so many elements behind 16 bytes, amid numbers that are none."""
+    room = torch.full((matrix.numel() + 16,), math.nan, dtype=matrix.dtype, device=matrix.device)
+    copy = room[places : places + matrix.numel()].view(matrix.shape)
+    return copy.copy_(matrix)
+
+
+def kernel_and_module() -> tuple[Kernel, Any]:
+    kernel = CATALOG.kernel(NAME)
+    assert kernel is not None
+    return kernel, load_module(LIBRARY / NAME / "cuda_wgmma.py")
+
+
+@pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
+def test_few_rows_are_right_wherever_rows_begin(dtype: Dtype) -> None:
+    (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", dtype)
+    for number, (rows, vocab, hidden) in enumerate(SIZES):
+        sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
+        x, w, labels = random_inputs(kernel, sizes, dtype, device="cuda")
+        if rows > 1:
+            labels[0], labels[1] = -100, vocab - 1
+        expected = reference(kernel, (x, w, labels))
+        for places in (0, 1 + number % 7):
+            inputs = moved(x, places), moved(w, places * 3 % 8), labels
+            found = module.launch(program, few_rows.name_of(rows, hidden), *inputs)
+            assert relative_error((found,), expected) <= kernel.spec.tolerance.of(dtype), (sizes, places)
+
+
+def test_what_is_no_number_stays_in_its_row() -> None:
+    """Elements of x at an end of a row, what lies beside both matrices, and a row of w without a power."""
+    (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", Dtype.BFLOAT16)
+    sizes = {"rows": 20, "vocab": 300, "hidden": 515}
+    x, w, labels = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    x = x.abs() + 0.1
+    x[3, 514], x[9, 0] = math.nan, math.inf
+    w[7] = -math.inf
+    labels.fill_(8)
+    found = module.launch(program, few_rows.name_of(20, 515), moved(x, 5), moved(w, 3), labels)
+    assert (~found.isfinite()).nonzero().flatten().tolist() == [3, 9]
