@@ -10,6 +10,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "add_rms_norm/operation.cuh"
+#include "shared/rms_norm_held.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) add_rms_norm_cluster(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
@@ -17,14 +18,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) add_rms_norm_clust
     rows_by_clusters(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) add_rms_norm_cluster_direct_2(
-    const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
-) {
-    rows_by_clusters_directly<2>(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
-}
-
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) add_rms_norm_cluster_direct_4(
-    const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
-) {
-    rows_by_clusters_directly<4>(AddRmsNorm(x, residual, {w, cols}, y, h), cols);
-}
+// Few rows, in registers: shared/held_rows.cuh.
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) add_rms_norm_cluster_held_##NAME(                       \
+        const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols                 \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED>(HeldRmsNorm<AddRmsNorm>(x, residual, ColumnVector{w, cols}, y, h), cols);            \
+    }
+HELD_KERNELS(HELD)

@@ -51,7 +51,8 @@ HOPPER, MEASURED_BYTES = "sm_90", 2  # clusters and rings are right for all, but
 
 # ---- Few rows, each by a block or a cluster ------------------------------------------------------
 LEAST_CLUSTER_ROW_BYTES = 8 * 1024
-MOST_ALONE_BYTES = 24 * 1024  # of a row that more blocks are no faster for, however few rows there are
+# Of a row that more blocks are no faster for, however few rows there are, and where half of the GPU has one.
+MOST_ALONE_BYTES, MOST_BUSY_ALONE_BYTES = 24 * 1024, 32 * 1024
 MOST_BLOCK_ROW_BYTES = 64 * 1024  # of a row that a block has alone as rows are more
 # Of a longer row: where multiprocessors have more than one; otherwise, as a small cluster takes as long to
 # meet as a large one; and of rows of more than these bytes.
@@ -163,9 +164,11 @@ def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int
         return None
     packs = -(-row_bytes // PACK_BYTES)
     many = rows > 2 * multiprocessors
-    if many or row_bytes <= MOST_ALONE_BYTES:
-        wide = many or (rows <= multiprocessors and packs <= FEW_PACKS * MOST_THREADS)
+    if many or row_bytes <= (MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES):
+        wide = many or packs <= FEW_PACKS * MOST_THREADS
         threads = _whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE)
+        if packs > PACKS_AT_ONCE * MOST_CLUSTER_THREADS:  # no block has its row at once: then more rows are
+            threads = MOST_THREADS
         return (1, threads) if row_bytes <= MOST_BLOCK_ROW_BYTES else None
     small, middle, large = CLUSTERS
     blocks = middle if row_bytes <= MOST_OF_MIDDLE_BYTES else large
@@ -175,9 +178,7 @@ def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int
         blocks = small if row_bytes <= MOST_OF_SMALL_BYTES else middle
     if row_bytes > blocks * MOST_PART_BYTES or rows * row_bytes > MOST_SHARED_ROWS_BYTES:
         return None
-    packs = -(-packs // blocks)
-    wide = multiprocessors < rows * blocks <= 2 * multiprocessors and packs > FEW_PACKS * MOST_THREADS
-    threads = max(_whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE), LEAST_CLUSTER_THREADS)
+    threads = max(_whole_warps(-(-packs // blocks), PACKS_AT_ONCE), LEAST_CLUSTER_THREADS)
     return blocks, min(threads, MOST_THREADS) if rows * blocks > 2 * multiprocessors else threads
 
 

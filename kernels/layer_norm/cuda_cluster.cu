@@ -9,6 +9,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "layer_norm/operation.cuh"
+#include "layer_norm/held.cuh"
 
 constexpr int CLUSTER_BLOCKS = __CUDA_ARCH__ >= 1000 ? 1 : 2;  // of a multiprocessor: there two would spill
 
@@ -18,14 +19,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, CLUSTER_BLOCKS) layer
     rows_by_clusters(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1) layer_norm_cluster_direct_2(
-    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
-) {
-    rows_by_clusters_directly<2>(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
-}
-
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1) layer_norm_cluster_direct_4(
-    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
-) {
-    rows_by_clusters_directly<4>(LayerNorm{x, {w, cols}, {b, cols}, y}, cols);
-}
+// Few rows, in registers: shared/held_rows.cuh.
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) layer_norm_cluster_held_##NAME(                         \
+        const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols                                   \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED>(HeldLayerNorm(x, {w, cols}, {b, cols}, y), cols);                                    \
+    }
+HELD_KERNELS(HELD)

@@ -30,9 +30,6 @@ struct LayerNorm {
     struct Extra {
         Bits w, b;
     };
-    struct Fetched {
-        ColumnVector::Fetched w, b;
-    };
 
     const SCALAR* x;
     ColumnVector w, b;
@@ -146,10 +143,6 @@ struct LayerNorm {
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return {w.at<ALIGNED>(column), b.at<ALIGNED>(column)};
-    }
-    __device__ __forceinline__ Fetched fetch(long long column) const { return {w.fetch(column), b.fetch(column)}; }
-    __device__ __forceinline__ Extra extra_of(const Fetched& fetched, long long column) const {
-        return {w.of(fetched.w, column), b.of(fetched.b, column)};
     }
     __device__ __forceinline__ void map(float (&values)[PACK], const Extra& extra, const Scale& scale) const {
         float weights[PACK], shifts[PACK];

@@ -9,6 +9,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "shared/rms_norm_parts.cuh"
+#include "shared/rms_norm_held.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
@@ -16,14 +17,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
     rows_by_clusters(RmsNorm{x, {w, cols}, y}, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_direct_2(
-    const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
-) {
-    rows_by_clusters_directly<2>(RmsNorm{x, {w, cols}, y}, cols);
-}
-
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) rms_norm_cluster_direct_4(
-    const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
-) {
-    rows_by_clusters_directly<4>(RmsNorm{x, {w, cols}, y}, cols);
-}
+// Few rows, in registers: shared/held_rows.cuh.
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) rms_norm_cluster_held_##NAME(                           \
+        const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols                                                    \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);                            \
+    }
+HELD_KERNELS(HELD)

@@ -24,7 +24,9 @@ from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 WARP = 32
 THREADS = 256  # as in norm_phases.cuh
 MOST_HEIGHT = 256  # rows of a chunk, as in norm_phases.cuh
-MOST_PIECES = 512  # of a row: a warp adds them up, and so does each block that goes down that row
+MOST_PIECES = 512  # of a row: a warp adds them up, and so does each block that goes down that row.
+# So they are no shorter than such rounds of a block's threads, if they are enough for nearly the whole GPU.
+LEAST_ROUNDS, NEARLY_ALL = 4, 0.9
 PANELS_PER_MULTIPROCESSOR = 2
 BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many
 ROW_BLOCKS_PER_MULTIPROCESSOR = 4  # of a row that is alone, as many as run at once
@@ -47,6 +49,10 @@ def choose_phases(rows: int, cols: int, element_size: int, multiprocessor_count:
     """For any number of rows, and of columns from 1 on."""
     pack = PACK_BYTES // element_size
     length, pieces = row_pieces(rows, cols, THREADS * pack, multiprocessor_count, MOST_PIECES)
+    least = LEAST_ROUNDS * THREADS * pack
+    fewer = -(-cols // least)
+    if length < least <= cols and rows * fewer >= NEARLY_ALL * multiprocessor_count:
+        length, pieces = least, fewer
 
     across = THREADS
     while across > WARP and -(-cols // (across * pack)) < PANELS_PER_MULTIPROCESSOR * multiprocessor_count:

@@ -14,7 +14,6 @@ struct RmsNorm {
     };
     using Scale = float;
     using Extra = Bits;
-    using Fetched = ColumnVector::Fetched;
 
     const SCALAR* x;
     ColumnVector w;
@@ -57,10 +56,6 @@ struct RmsNorm {
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return w.at<ALIGNED>(column);
-    }
-    __device__ __forceinline__ Fetched fetch(long long column) const { return w.fetch(column); }
-    __device__ __forceinline__ Extra extra_of(const Fetched& fetched, long long column) const {
-        return w.of(fetched, column);
     }
     __device__ __forceinline__ void map(float (&values)[PACK], const Extra& w, Scale scale) const {
         float weights[PACK];

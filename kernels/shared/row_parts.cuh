@@ -12,7 +12,6 @@
 //   of_elements(values, count), outside()           of the first `count` single elements; the others are outside()
 //   IN_TWO_PASSES, scale_by_sums<GROUP>(...)        whether a row group that has a row in registers finds it by these
 //   Extra, extra<ALIGNED>(column), map(values, extra, scale)  the outputs of a pack, and what they need of its columns
-//   Fetched, fetch(column), extra_of(fetched, column)  the same in two steps, where it may begin anywhere
 //   extras_are_aligned(column)                      whether that begins on 16 bytes
 //   expect(column)                                  lets what a pack's outputs need come nearer
 //   map_element(value, column, scale)               the output of an element
@@ -91,28 +90,8 @@ struct ColumnVector {
         if (ALIGNED) return load_evict_last(address);
         const unsigned past = bytes_past(address);
         const SCALAR* below = address - past / sizeof(SCALAR);
-        if (!has_packs_of(below)) return load_elements(address);
+        if (below < start || below + 2 * PACK > start + cols) return load_elements(address);
         return bytes_from(load_bits(below), load_bits(below + PACK), past);
-    }
-    // The same in two steps: the two packs, of which several may be under way at once, and what is asked for of them.
-    struct Fetched {
-        Bits low, high;
-    };
-    __device__ __forceinline__ bool has_packs_of(const SCALAR* below) const {
-        return below >= start && below + 2 * PACK <= start + cols;
-    }
-    __device__ __forceinline__ Fetched fetch(long long column) const {
-        const SCALAR* address = start + column;
-        const SCALAR* below = address - bytes_past(address) / sizeof(SCALAR);
-        Fetched fetched;
-        if (has_packs_of(below)) fetched = {load_bits(below), load_bits(below + PACK)};
-        return fetched;
-    }
-    __device__ __forceinline__ Bits of(const Fetched& fetched, long long column) const {
-        const SCALAR* address = start + column;
-        const unsigned past = bytes_past(address);
-        if (!has_packs_of(address - past / sizeof(SCALAR))) return load_elements(address);
-        return bytes_from(fetched.low, fetched.high, past);
     }
     __device__ __forceinline__ float element(long long column) const { return to_float(start[column]); }
     // Lets what at() will load come nearer meanwhile, at the cost of no register.

@@ -3,7 +3,7 @@
 A cluster reads a row once. Its blocks are as few as leave parts of 44 KB, of which some share a
 multiprocessor, so that one reads while another writes; where rows are few, as many as leave no
 multiprocessor much more than others. Few rows that threads can keep in registers go directly there, which is
-shorter than by way of shared memory: by as many blocks as run at once. Over the grid a row is read twice, by
+shorter than by way of shared memory: held_shape. Over the grid a row is read twice, by
 two kernels: where it is longer than a cluster holds, or where clusters are so few that they leave most
 multiprocessors without work.
 
@@ -19,7 +19,6 @@ from roofscope.kernels.shared.limits import shared_limit
 
 _PACK_BYTES = 16
 _WARP = 32
-_REGISTERS = 2**16  # of a multiprocessor
 _LINE_PACKS = 8  # as in row_parts.cuh
 _MOST_THREADS = 512  # as in row_parts.cuh
 _MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
@@ -32,13 +31,14 @@ _LEAST_SPREAD_BYTES = 16 << 10  # and at least, if others have some of the row t
 _FEW_ROWS_PACKS = 8  # of a thread then
 _BLOCK_PACKS, _BLOCK_THREADS = 9, 256  # of a thread, up to so many threads, of a block that has a row alone
 _THREADS_AT_ONCE = 1024  # of a multiprocessor, where its blocks are so few that they could all have more
-_LEAST_PART_BYTES = 4 << 10  # of the grid, and of a few rows in registers; less is not worth another block
-_FEW_ROWS = 3  # of a multiprocessor, at most, which registers keep
-_ONE_BLOCK_BYTES = 8 << 10  # of a row that is not worth a second block
-_DIRECT_THREADS = 320  # of a block that keeps its part in registers, at most, where a cluster holds a row
-_DIRECT_BLOCKS = 4  # of a multiprocessor, which more than it needs to hold a row stay below
-_LIGHT_REGISTERS = 40  # of a thread, of which so many blocks run at once that none waits long
-_PART_OF_BLOCKS = 0.9  # that run at once, which clusters of more than two find room for
+_LEAST_PART_BYTES = 4 << 10  # of the grid; less is not worth another block
+_HELD_THREADS = 256  # of a block that keeps its part in registers, at most, as in held_rows.cuh
+_HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels of held_rows.cuh for rows that begin on packs,
+_HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
+_HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep,
+_HELD_ROW_PACKS, _HELD_LONG_ROW_PACKS = 10 << 10, 2 << 10  # and their packs; of rows for clusters of 16
+_CROWDED_BLOCKS = 3  # of a multiprocessor: of more, each is better small
+_CROWDED_THREADS, _CROWDED_PACKS = 128, 4  # of such a block; of a thread, if those are worth more packs
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
 _MOST_PART_BYTES = 192 << 10  # of all inputs, in a block; less where a block has less
 _BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
@@ -99,57 +99,71 @@ def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, p
     return min(worth, key=lambda blocks: -(-rows * blocks // multiprocessors) * -(-kept // blocks))
 
 
-class DirectShape(NamedTuple):
-    """How clusters take rows that their threads keep in registers."""
+class HeldShape(NamedTuple):
+    """How clusters keep rows in registers."""
 
     blocks: int
-    threads: int  # of a block
     packs: int  # of a thread
+    threads: int  # of a block
 
 
-def direct_shape(
-    rows: int, row_bytes: int, multiprocessors: int, most: int, registers: tuple[int, int]
-) -> DirectShape | None:
-    """The most blocks that all run at once, of few rows; None of others.
+def held_shape(
+    rows: int, packs: int, multiprocessors: int, most: int = _MOST_CLUSTER, *, aligned: bool = True
+) -> HeldShape | None:
+    """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others.
 
-    ``registers`` are those of a thread that keeps up to 2 and 4 packs.
+    A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
     """
-    if rows > _FEW_ROWS * multiprocessors:
+    most_packs = _HELD_ROW_PACKS if packs <= 32 * _HELD_THREADS else _HELD_LONG_ROW_PACKS
+    if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
-    row_packs = row_bytes // _PACK_BYTES
-    least = _blocks_holding(row_packs, 4 * _DIRECT_THREADS)
-    if least > most:
-        least = _blocks_holding(row_packs, 4 * _MOST_THREADS)
-    blocks = most
-    while blocks >= least:
-        packs = packs_of_part(row_packs, blocks)
-        each = 2 if packs <= 2 * _DIRECT_THREADS else 4
-        threads = max(-(-packs // (each * 2 * _WARP)), 1) * 2 * _WARP
-        needed = registers[each // 4]
-        at_once = multiprocessors * (_REGISTERS // (threads * needed))
-        spread = blocks == least or (
-            row_bytes > max(_ONE_BLOCK_BYTES, blocks * _LEAST_PART_BYTES - 1)
-            and rows * blocks < _DIRECT_BLOCKS * multiprocessors
-        )
-        room = at_once * (_PART_OF_BLOCKS if blocks > 2 else 1)
-        if spread and (needed <= _LIGHT_REGISTERS or rows * blocks <= room):
-            return DirectShape(blocks, threads, each)
-        blocks //= 2
-    return None
+    blocks = min(_held_blocks(rows, packs, multiprocessors), most)
+    kinds = _HELD_PACKS if aligned else _HELD_PACKS_ANY
+    each = next((kind for kind in kinds if packs <= blocks * kind * _HELD_THREADS), None)
+    if each is None:
+        return None
+    crowded = rows * blocks > _CROWDED_BLOCKS * multiprocessors
+    if crowded and packs > blocks * each * _CROWDED_THREADS and 2 * each <= _CROWDED_PACKS:
+        each *= 2
+    return HeldShape(blocks, each, max(-(-packs // (blocks * each * _WARP)), 1) * _WARP)
+
+
+def _held_blocks(rows: int, packs: int, multiprocessors: int) -> int:
+    """Of a cluster: more of longer rows, 16 where they leave half of the GPU free or no fewer hold a row."""
+    if packs <= _HELD_THREADS:
+        return 2
+    if packs <= 4 * _HELD_THREADS:
+        return 4
+    if packs <= 16 * _HELD_THREADS:
+        return 8 if rows <= multiprocessors else 4
+    return 8 if packs <= 32 * _HELD_THREADS and 2 * 16 * rows > multiprocessors else 16
+
+
+def launch_held(
+    program: CudaProgram, name: str, shape: HeldShape, x: torch.Tensor, *others: torch.Tensor
+) -> None:
+    """Launch ``<name>_held_<packs>``, or that with ``_any`` where rows begin anywhere.
+
+    All tensors begin on 16 bytes. The arguments are the tensors, then ``cols``.
+    """
+    rows, cols = x.shape
+    aligned = cols * x.element_size() % _PACK_BYTES == 0
+    kernel = f"{name}_held_{shape.packs}{'' if aligned else '_any'}"
+    grid = (shape.blocks, rows)
+    # Clusters so large that they nearly fill the GPU once are spread unevenly where that is not asked for.
+    filled = rows * shape.blocks / program.multiprocessor_count
+    balanced = shape.blocks == _MOST_CLUSTER and 0.5 < filled <= 1
+    program.launch(
+        kernel, grid, shape.threads, x, *others, cols, cluster=shape.blocks, overlaps=True, balanced=balanced
+    )
 
 
 def launch_clusters(
-    program: CudaProgram,
-    name: str,
-    x: torch.Tensor,
-    *others: torch.Tensor,
-    inputs: int = 1,
-    registers: tuple[int, int],
+    program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor, inputs: int = 1
 ) -> None:
-    """Launch ``name``, or ``<name>_direct_2`` or ``_4``, over the rows of ``x``, (rows, cols).
+    """Launch ``name`` over the rows of ``x``, (rows, cols), or what launch_held chooses.
 
-    ``inputs`` tensors are kept on chip; ``registers`` are those of a thread of the other two. The arguments
-    are the tensors, then ``cols``.
+    ``inputs`` tensors are kept on chip. The arguments are the tensors, then ``cols``.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
@@ -159,14 +173,12 @@ def launch_clusters(
     if x.numel() == 0:
         return
     row_bytes = cols * x.element_size()
+    if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
+        packs, beside = divmod(row_bytes, _PACK_BYTES)
+        if found := held_shape(rows, packs, program.multiprocessor_count, most, aligned=not beside):
+            launch_held(program, name, found, x, *others)
+            return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
-    if direct := direct_shape(rows, row_bytes, program.multiprocessor_count, most, registers):
-        blocks, threads, packs = direct
-        grid = rows * blocks
-        program.launch(
-            f"{name}_direct_{packs}", grid, threads, x, *others, cols, cluster=blocks, overlaps=True
-        )
-        return
     shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)
     program.launch(
         name,

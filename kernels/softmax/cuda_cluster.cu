@@ -9,6 +9,7 @@
 //   it together, and tell each other their statistics through distributed shared memory, as in QuACK (Dao-AILab).
 #include "shared/row_cluster.cuh"
 #include "softmax/operation.cuh"
+#include "softmax/held.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) softmax_cluster(
     const SCALAR* x, SCALAR* y, long long cols
@@ -16,14 +17,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) softmax_cluster(
     rows_by_clusters(Softmax{x, y}, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direct_2(
-    const SCALAR* x, SCALAR* y, long long cols
-) {
-    rows_by_clusters_directly<2>(Softmax{x, y}, cols);
-}
-
-extern "C" __global__ void __launch_bounds__(MOST_THREADS) softmax_cluster_direct_4(
-    const SCALAR* x, SCALAR* y, long long cols
-) {
-    rows_by_clusters_directly<4>(Softmax{x, y}, cols);
-}
+// Few rows, in registers: shared/held_rows.cuh.
+#define HELD(PACKS, NAME, ALIGNED)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) softmax_cluster_held_##NAME(                            \
+        const SCALAR* x, SCALAR* y, long long cols                                                                     \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED>(HeldSoftmax(x, y), cols);                                                            \
+    }
+HELD_KERNELS(HELD)

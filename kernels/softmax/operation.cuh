@@ -13,7 +13,6 @@ struct Softmax {
         float base, factor;
     };
     struct Extra {};
-    struct Fetched {};
 
     const SCALAR* x;
     SCALAR* y;
@@ -58,8 +57,6 @@ struct Softmax {
     __device__ __forceinline__ Extra extra(long long) const {
         return {};
     }
-    __device__ __forceinline__ Fetched fetch(long long) const { return {}; }
-    __device__ __forceinline__ Extra extra_of(const Fetched&, long long) const { return {}; }
     __device__ __forceinline__ void map(float (&values)[PACK], const Extra&, const Scale& scale) const {
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = power_of(values[i], scale.base) * scale.factor;

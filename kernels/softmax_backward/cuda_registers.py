@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
+from roofscope.kernels.shared.row_pieces import CLUSTERS_FROM, cluster_pieces, row_pieces
 from roofscope.kernels.shared.rows import (
     PACK_BYTES,
     are_packed,
@@ -17,8 +17,10 @@ from roofscope.kernels.shared.slab import Space, launch_slab
 WARP = 32
 WARP_THREADS = 128  # of a block of short rows
 MOST_THREADS = 512
-MOST_PACKS = 8  # of a thread
-SPREAD_FROM_PACKS = 2048  # of a row, of which there are so few that blocks of a cluster share it
+MOST_PACKS = 8  # of a thread,
+FEW_PACKS = 4  # and of those whose row others have too, where rows are few
+# Of a row, of which there are so few that blocks of a cluster share it, each so many; without clusters.
+SPREAD_FROM_PACKS, LEAST_SHARED_PACKS, CUT_FROM_PACKS = 768, 256, 2048
 # Of a row that goes element by element, and elements of each.
 LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
@@ -29,8 +31,7 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     rows, cols = dy.shape
     dx = torch.empty_like(dy)
     packs = -(-cols * dy.element_size() // PACK_BYTES)
-    few = rows * FEW_PER_MULTIPROCESSOR <= program.multiprocessor_count
-    is_long = packs > (SPREAD_FROM_PACKS if few else MOST_PACKS * MOST_THREADS)
+    is_long = packs > longest_alone(rows, program.multiprocessor_count, dy)
     if not is_long and are_packed(cols, dy, y, dx):
         launch_rows(program, "softmax_backward", dy, y, dx, pairs=True)
         return dx
@@ -47,11 +48,16 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return dx
     capability = torch.cuda.get_device_capability(dy.device)
     pack = PACK_BYTES // dy.element_size()
-    most = MOST_PACKS * MOST_THREADS * pack
-    if found := cluster_pieces(rows, cols, most, program.multiprocessor_count, capability):
+    few = (FEW_PACKS,) if rows <= program.multiprocessor_count else ()
+    at_once, least = 2 * program.multiprocessor_count, LEAST_SHARED_PACKS * pack
+    choices = (
+        cluster_pieces(rows, cols, each * MOST_THREADS * pack, at_once, capability, least)
+        for each in (*few, MOST_PACKS)
+    )
+    if found := next(filter(None, choices), None):
         length, blocks = found
         packs = -(-length // pack)
-        most = 4 if packs <= 4 * MOST_THREADS else MOST_PACKS  # of a thread
+        most = FEW_PACKS if packs <= FEW_PACKS * MOST_THREADS else MOST_PACKS  # of a thread
         threads = -(-packs // (most * WARP)) * WARP
         name, arguments = f"softmax_backward_cluster_{blocks}_{most}", (dy, y, dx, cols, length)
         program.launch(name, rows * blocks, threads, *arguments, overlaps=True)
@@ -67,6 +73,14 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     arguments = (dy, y, dots, dx, *sizes)
     program.launch("softmax_backward_piece", grid, MOST_THREADS, *arguments, overlaps=True)
     return dx
+
+
+def longest_alone(rows: int, multiprocessors: int, dy: torch.Tensor) -> int:
+    """The packs of a row up to which one block, or less, has it."""
+    if rows * FEW_PER_MULTIPROCESSOR > multiprocessors:
+        return MOST_PACKS * MOST_THREADS
+    has_clusters = torch.cuda.get_device_capability(dy.device) >= CLUSTERS_FROM
+    return SPREAD_FROM_PACKS if has_clusters else CUT_FROM_PACKS
 
 
 def short_rows(rows: int, cols: int) -> tuple[str, int, int] | None:

@@ -1,9 +1,14 @@
 """Rows that a cluster of blocks shares, by each way that row_parts.py chooses, on a GPU."""
 
-import pytest
+import itertools
 
+import pytest
+import torch
+
+from roofscope.kernels.shared import row_parts
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.tests.gpu.programs import hopper_program
 from roofscope.tests.gpu.test_kernels_gpu import built
 from roofscope.tests.kernels.cases import implementations, name_of, random_inputs, reference, relative_error
 
@@ -11,15 +16,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's
 
 CLUSTERS = [pair for pair in implementations(Provider.CUDA) if pair[1].stem == "cuda_cluster"]
 SHAPES = (  # rows, columns; of either parity, as rows then begin at one alignment or at all
-    *((3, 5), (2, 4096), (300, 4099)),  # one block, in registers
-    *(
-        (40, 9356),
-        (5, 65536),
-        (5, 65537),
-        (100, 20001),
-        (6, 194_382),
-    ),  # of 2 to 16 blocks, 2 or 4 packs of a thread
-    *((200, 20001), (66, 65536), (100, 65536), (2, 300001)),  # few rows, of the norms in shared memory
+    # Few rows, in registers: of 2 to 16 blocks, 1 to 8 packs of a thread.
+    *((3, 5), (2, 4096), (300, 4099), (40, 9356), (200, 5120), (200, 20000), (64, 16384)),
+    *((5, 65536), (5, 65537), (100, 20001), (66, 65536), (6, 131_072), (2, 194_384), (2, 194_382)),
+    # Those that are too many or too long for it.
+    *((20, 194_382), (400, 20001), (2, 300001)),
     *((1200, 30080), (500, 40001), (400, 70001), (70, 262145)),  # many, by 1 to 16 blocks
 )
 
@@ -31,6 +32,68 @@ def test_rows_by_clusters_of_any_size(kernel: Kernel, version: Implementation, d
     for rows, cols in SHAPES:
         if kernel.spec.name == "softmax" and dtype is Dtype.FLOAT16 and cols > 2**17:
             continue  # about 1 / cols, of which float16 has six bits and fewer
+        inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
+        call(*inputs)
+        results = call(*inputs)  # which starts while the first one ends
+        error = relative_error(results, reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), CLUSTERS, ids=name_of)
+def test_rows_held_by_clusters_of_each_size(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """All kernels of held_rows.cuh, with all that a block holds, a few elements less, and next to nothing."""
+    name = kernel.spec.name
+    program = hopper_program(name, version.stem, dtype)
+    pack = 16 // torch.tensor([], dtype=getattr(torch, dtype)).element_size()
+    for blocks, packs in itertools.product((2, 4, 8, 16), row_parts._HELD_PACKS):
+        for threads in (32, 96, 256):
+            room = blocks * packs * threads * pack
+            for cols in (room, room - 5 * pack, room - 1, room - pack - 1, room // 3 + 1, pack + 3):
+                if cols % pack and packs not in row_parts._HELD_PACKS_ANY:
+                    continue
+                inputs = random_inputs(kernel, {"rows": 2 * pack + 1, "cols": cols}, dtype, device="cuda")
+                outputs = tuple(torch.empty_like(inputs[0]) for _ in kernel.spec.outputs)
+                shape = row_parts.HeldShape(blocks, packs, threads)
+                row_parts.launch_held(program, f"{name}_cluster", shape, *inputs, *outputs)
+                error = relative_error(outputs, reference(kernel, inputs))
+                assert error <= kernel.spec.tolerance.of(dtype), f"{shape}, {cols} columns"
+
+
+@pytest.mark.parametrize(("kernel", "version"), CLUSTERS, ids=name_of)
+def test_few_rows_that_begin_amid_16_bytes(kernel: Kernel, version: Implementation) -> None:
+    """Views, which registers do not keep."""
+    call = built(kernel, version, Dtype.BFLOAT16)
+    for rows, cols in ((3, 4096), (5, 20001), (2, 131_072)):
+        inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, Dtype.BFLOAT16, device="cuda")
+        inputs = [torch.cat((one.new_zeros(1), one.flatten()))[1:].view(one.shape) for one in inputs]
+        error = relative_error(call(*inputs), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{rows} x {cols}"
+
+
+FEW = {  # rows, columns: on both sides of each border that the launchers have
+    "softmax_backward/cuda_registers": (
+        *((5, 3072), (1, 6144), (3, 6145), (4, 8192), (16, 16384), (7, 16381), (66, 16384), (64, 65536)),
+        *((100, 40000), (132, 40001), (133, 40000), (3, 150_001), (70, 131_072)),
+    ),
+    "cross_entropy/cuda_online": (
+        *((32, 50257), (16, 131_072), (66, 16384), (100, 16384), (132, 16379), (200, 4096), (200, 16384)),
+        *((265, 20001), (300, 20000), (265, 16384)),
+    ),
+    "rms_norm_backward/cuda_phases": ((8, 131_072), (16, 65536), (64, 16384), (200, 8192), (119, 8200)),
+    "layer_norm_backward/cuda_phases": ((8, 131_072), (16, 65537), (64, 16384), (200, 8192), (119, 8200)),
+}
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(
+    ("kernel", "version"),
+    [pair for pair in implementations(Provider.CUDA) if pair[1].key in FEW],
+    ids=name_of,
+)
+def test_few_rows_that_blocks_share(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    call = built(kernel, version, dtype)
+    for rows, cols in FEW[version.key]:
         inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
         call(*inputs)
         results = call(*inputs)  # which starts while the first one ends

@@ -26,9 +26,9 @@ class Program:
     multiprocessor_count = MULTIPROCESSORS
 
     def __init__(self) -> None:
-        self.launched: list[tuple[str, int, int, dict[str, Any]]] = []
+        self.launched: list[tuple[str, Any, int, dict[str, Any]]] = []
 
-    def launch(self, name: str, grid: int, block: int, *_: object, **options: Any) -> None:
+    def launch(self, name: str, grid: Any, block: int, *_: object, **options: Any) -> None:
         self.launched.append((name, grid, block, options))
 
 
@@ -65,23 +65,21 @@ def test_the_parts_of_the_grid_are_worth_a_block(rows: int, row_bytes: int) -> N
 
 def test_few_rows_are_spread_over_the_device() -> None:
     program = Program()
-    row_parts.launch_clusters(program, "softmax_cluster", on_no_device(8, 2**17), registers=(32, 40))
+    row_parts.launch_clusters(program, "softmax_cluster", on_no_device(8, 2**17))
     ((_, grid, _, options),) = program.launched
     assert options["cluster"] == 16
-    assert grid == 128
+    assert grid == (16, 8)
 
 
 def test_a_row_that_no_cluster_holds_is_refused() -> None:
     with pytest.raises(Refusal, match="keeps a row in the shared memory of a cluster; 1572865 columns"):
-        row_parts.launch_clusters(
-            Program(), "softmax_cluster", on_no_device(1, 3 * 2**19 + 1), registers=(32, 40)
-        )
+        row_parts.launch_clusters(Program(), "softmax_cluster", on_no_device(1, 3 * 2**19 + 1))
 
 
 def test_without_elements_nothing_is_launched() -> None:
     program = Program()
     for x in (on_no_device(0, 8), on_no_device(8, 0)):
-        row_parts.launch_clusters(program, "softmax_cluster", x, registers=(32, 40))
+        row_parts.launch_clusters(program, "softmax_cluster", x)
         row_parts.launch_split(program, "softmax", x, words=2)
     assert program.launched == []
 
@@ -105,31 +103,80 @@ def test_a_cluster_has_as_many_blocks_as_were_fastest(rows: int, cols: int, bloc
 
 
 @pytest.mark.parametrize(
-    ("rows", "cols", "registers", "shape"),
+    ("rows", "cols", "shape"),
     [
-        (132, 4096, (76, 124), (1, 256, 2)),
-        (40, 9356, (76, 124), (4, 192, 2)),
-        (200, 20001, (32, 40), (2, 320, 4)),
-        (300, 2**16, (32, 40), (8, 256, 4)),
-        (200, 20001, (76, 124), None),  # whose blocks would wait for others to end
-        (1000, 4096, (32, 40), None),
-        (1, 2**20, (32, 40), None),
+        (1, 4096, (4, 1, 128)),
+        (132, 8192, (4, 2, 128)),
+        (8, 16384, (8, 1, 256)),
+        (64, 16384, (8, 2, 128)),
+        (32, 2**15, (8, 2, 256)),
+        (200, 20000, (4, 4, 160)),
+        (300, 2**15, (4, 4, 256)),
+        (1, 2**16, (16, 2, 256)),
+        (64, 2**16, (8, 4, 256)),
+        (16, 2**17, (16, 4, 256)),
+        (8, 2**18, (16, 8, 256)),
+        (48, 2**17, None),
+        (1000, 4096, None),
+        (1, 2**20, None),
+        (3, 20001, (8, 2, 160)),
+        (64, 30001, (8, 4, 128)),
+        (8, 131074, (16, 4, 256)),
+        (1, 200_001, (16, 8, 224)),
     ],
 )
-def test_few_rows_are_kept_in_registers(
-    rows: int, cols: int, registers: tuple[int, int], shape: tuple[int, int, int] | None
-) -> None:
-    """As was fastest on an H200, in bfloat16."""
-    assert row_parts.direct_shape(rows, cols * 2, MULTIPROCESSORS, 16, registers) == shape
+def test_few_rows_are_kept_in_registers(rows: int, cols: int, shape: tuple[int, int, int] | None) -> None:
+    """As was fastest on an H200, in bfloat16, or nearly."""
+    packs, beside = divmod(cols * 2, 16)
+    assert row_parts.held_shape(rows, packs, MULTIPROCESSORS, aligned=not beside) == shape
 
 
+@pytest.mark.parametrize("most", [8, 16])
 @pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
-def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int) -> None:
-    for registers in ((32, 40), (76, 124)):
-        if found := row_parts.direct_shape(rows, row_bytes, MULTIPROCESSORS, 16, registers):
-            assert found.blocks * found.threads * found.packs >= row_bytes // 16
-            assert found.packs in (2, 4)
-            assert 64 <= found.threads <= 320
+def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int, most: int) -> None:
+    packs, beside = divmod(row_bytes, 16)
+    if found := row_parts.held_shape(rows, packs, MULTIPROCESSORS, most, aligned=not beside):
+        assert found.blocks * found.threads * found.packs >= packs
+        assert found.blocks in (2, 4, 8, 16)
+        assert found.blocks <= most
+        assert found.packs in (row_parts._HELD_PACKS_ANY if beside else row_parts._HELD_PACKS)
+        assert found.threads % 32 == 0
+        assert 32 <= found.threads <= row_parts._HELD_THREADS
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "kernel", "grid", "threads"),
+    [
+        (8, 2**17, "_held_4", (16, 8), 256),
+        (8, 2**17 - 1, "_held_4_any", (16, 8), 256),
+        (100, 4096, "_held_1", (4, 100), 128),
+        (3, 7, "_held_2_any", (2, 3), 32),
+        (2000, 4096, "", 2000, 64),
+    ],
+)
+def test_few_rows_go_by_kernels_that_hold_them(
+    rows: int, cols: int, kernel: str, grid: int | tuple[int, int], threads: int
+) -> None:
+    program, x = Program(), on_no_device(rows, cols)
+    row_parts.launch_clusters(program, "softmax_cluster", x, x)
+    ((name, blocks, block, _),) = program.launched
+    assert (name, blocks, block) == (f"softmax_cluster{kernel}", grid, threads)
+
+
+@pytest.mark.parametrize(("rows", "balanced"), [(1, False), (4, False), (5, True), (8, True), (9, False)])
+def test_large_clusters_that_nearly_fill_the_device_are_balanced(rows: int, balanced: bool) -> None:
+    program, x = Program(), on_no_device(rows, 2**17)
+    row_parts.launch_clusters(program, "softmax_cluster", x, x)
+    ((_, _, _, options),) = program.launched
+    assert options["balanced"] == balanced
+
+
+def test_kernels_of_all_packs_that_are_held_are_there() -> None:
+    text = (LIBRARY / "shared" / "held_rows.cuh").read_text()
+    kernels = re.findall(r"KERNEL\((\d), (\w+), (\w+)\)", text)
+    aligned = [(str(packs), str(packs), "true") for packs in row_parts._HELD_PACKS]
+    anywhere = [(str(packs), f"{packs}_any", "false") for packs in row_parts._HELD_PACKS_ANY]
+    assert kernels == aligned + anywhere
 
 
 @pytest.mark.parametrize(
@@ -183,6 +230,7 @@ def test_narrow_accesses_hold_rows_that_start_on_fewer_bytes(kernel: str, rows: 
     [
         ("row_parts.cuh", "MOST_THREADS", row_parts._MOST_THREADS),
         ("row_parts.cuh", "LINE_PACKS", row_parts._LINE_PACKS),
+        ("held_rows.cuh", "HELD_THREADS", row_parts._HELD_THREADS),
         ("row_split.cuh", "SPLIT_THREADS", row_parts._SPLIT_THREADS),
         ("row_cluster.cuh", "MOST_BLOCKS", row_parts._MOST_CLUSTER),
     ],

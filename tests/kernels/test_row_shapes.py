@@ -33,6 +33,23 @@ def test_phases_cover_the_matrix(element_size: int, multiprocessors: int) -> Non
         assert rows <= sizes.chunks * sizes.height
 
 
+@pytest.mark.parametrize(
+    ("rows", "cols", "pieces"),
+    [
+        (8, 2**17, 16),
+        (16, 2**16, 8),
+        (64, 2**14, 2),
+        (200, 2**13, 1),
+        (128, 4096, 2),
+        (8, 2**15, 16),
+        (40, 9357, 5),
+    ],
+)
+def test_rows_are_cut_as_was_fastest(rows: int, cols: int, pieces: int) -> None:
+    """On an H200, in bfloat16, of those that were tried: longer pieces where they keep it busy."""
+    assert norm_phases.choose_phases(rows, cols, 2, 132).pieces == pieces
+
+
 @pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
 def test_few_long_rows_are_spread_over_the_grid(multiprocessors: int) -> None:
     for rows in (1, 2, 16):
@@ -87,3 +104,8 @@ def test_clusters_cover_a_row(rows_at_once: int) -> None:
         assert length % 16 == 0
         if blocks < 8:
             assert rows * blocks >= rows_at_once
+
+
+@pytest.mark.parametrize(("cols", "blocks"), [(2048, 2), (8191, 2), (8192, 4), (16383, 4), (16384, 8)])
+def test_a_block_of_a_cluster_has_its_least(cols: int, blocks: int) -> None:
+    assert cluster_pieces(1, cols, 16384, 264, (9, 0), 2048)[1] == blocks

@@ -235,7 +235,11 @@ def test_cross_entropy_rings_hold_the_lines_of_rows(size: int) -> None:
 def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
     module = launcher("cross_entropy", "cuda_online")
     assert module.cluster_of_row(2, 2 * 36_642, 132) == (8, 192)
-    assert module.cluster_of_row(200, 2 * 4096, 132) == (1, 128)
+    assert module.cluster_of_row(32, 2 * 50_257, 132) == (8, 256)
+    assert module.cluster_of_row(16, 2 * 131_072, 132) == (16, 256)
+    assert module.cluster_of_row(100, 2 * 16_384, 132) == (1, 512)
+    assert module.cluster_of_row(200, 2 * 4096, 132) == (1, 256)
+    assert module.cluster_of_row(300, 2 * 20_000, 132) == (1, 256)
     for rows, cols in product((1, 2, 8, 16, 131, 200, 500, 529), (3, 4096, 5000, 36_642, 2**18, 2**22)):
         chosen = module.cluster_of_row(rows, 2 * cols, 132)
         if chosen is None:

@@ -104,13 +104,15 @@ class CudaProgram:
         shared_bytes: int = 0,
         overlaps: bool = False,
         cluster: int = 1,
+        balanced: bool = False,
     ) -> None:
         """Launch on torch's current stream. An empty grid does nothing. Raises Refusal for one too large.
 
         Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they are;
         ``shared_bytes`` is dynamic shared memory, also beyond 48 KiB. A kernel that ``overlaps`` may start
         before the one in front has ended, where the GPU can, and waits for it itself: ``shared/overlap.cuh``.
-        ``cluster`` neighbours of the grid are a cluster, where the source declares none.
+        ``cluster`` neighbours of the grid are a cluster, where the source declares none; ``balanced``, the
+        GPU gives its blocks to the multiprocessors that have least, where it would else keep them apart.
         """
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
@@ -133,7 +135,9 @@ class CudaProgram:
             if cluster > max(self._clusters.get(name, 1), _CLUSTER_UNASKED):
                 _allow_large_clusters(function)
             self._clusters[name] = cluster
-            config = _configuration(blocks, threads, shared_bytes, stream, overlaps=overlaps, cluster=cluster)
+            config = _configuration(
+                blocks, threads, shared_bytes, stream, overlaps=overlaps, cluster=cluster, balanced=balanced
+            )
             (error,) = driver.cuLaunchKernelEx(config, function, ctypes.addressof(addresses), 0)
         else:
             (error,) = driver.cuLaunchKernel(
@@ -361,6 +365,7 @@ def _configuration(
     *,
     overlaps: bool,
     cluster: int,
+    balanced: bool = False,
 ) -> Any:
     """The driver's configuration of a programmatic dependent launch, of one by clusters, or of both."""
     config = driver.CUlaunchConfig()
@@ -379,6 +384,12 @@ def _configuration(
         extents = together.value.clusterDim
         extents.x, extents.y, extents.z = cluster, 1, 1
         attributes.append(together)
+    if balanced:
+        where = driver.CUlaunchAttribute()
+        where.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+        policy = driver.CUclusterSchedulingPolicy.CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING
+        where.value.clusterSchedulingPolicyPreference = policy
+        attributes.append(where)
     config.attrs, config.numAttrs = attributes, len(attributes)
     return config
 

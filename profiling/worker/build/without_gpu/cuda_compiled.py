@@ -60,9 +60,10 @@ class NotedProgram:
         shared_bytes: int = 0,
         overlaps: bool = False,
         cluster: int = 1,
+        balanced: bool = False,
     ) -> None:
         """Raises Refusal and RuntimeError where a GPU of the architecture would not launch it."""
-        del overlaps, cluster
+        del overlaps, cluster, balanced
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
             return

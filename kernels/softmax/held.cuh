@@ -1,0 +1,82 @@
+// Softmax of few rows in registers: held_rows.cuh says what the names mean.
+//
+// A thread keeps powers relative to its own maximum. Once the row's is known, one factor for all of them is left.
+#pragma once
+
+#include "shared/held_rows.cuh"
+#include "softmax/operation.cuh"
+
+// Floats as integers in the same order, of which a warp finds the largest by one instruction. Not for NaN.
+__device__ __forceinline__ int in_order(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
+__device__ __forceinline__ float highest_of_warp(float value) {
+    return __int_as_float(in_order(__reduce_max_sync(WHOLE_WARP, in_order(__float_as_int(value)))));
+}
+
+struct HeldSoftmax : Softmax {
+    struct alignas(8) Sent {
+        float highest, total;
+    };
+    struct Edge {};
+    struct Whole {
+        float highest, factor;
+    };
+    __device__ __forceinline__ HeldSoftmax(const SCALAR* x, SCALAR* y) : Softmax{x, y} {}
+
+    static __device__ __forceinline__ Sent nothing_sent() { return {NEGATIVE_INFINITY, 0.0f}; }
+    static __device__ __forceinline__ const Sent& sent(const Sent& mine) { return mine; }
+    static __device__ __forceinline__ Sent over_warp(const Statistic& mine) {
+        const Sent one[1] = {{mine.highest, mine.total}};
+        return over_warps(one, one[0]);
+    }
+    template <int COUNT>
+    static __device__ __forceinline__ Sent over_warps(const Sent (&sent)[COUNT], const Sent&) {
+        float highest = sent[0].highest, total = 0.0f;
+#pragma unroll
+        for (int i = 1; i < COUNT; ++i) highest = fmaxf(highest, sent[i].highest);
+        highest = highest_of_warp(highest);
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) total += sent[i].total * rescale(sent[i].highest, highest);
+        return {highest, lanes_sum<WARP>(total)};
+    }
+    __device__ __forceinline__ Whole scale_of_all(const Sent& all, long long) const {
+        return {all.highest, fast_reciprocal(all.total)};
+    }
+    __device__ __forceinline__ Edge edge(unsigned) const { return {}; }
+    static __device__ __forceinline__ float map_edge(float value, const Edge&, const Whole& whole) {
+        return power_of(value, base_of(whole.highest)) * whole.factor;
+    }
+
+    template <int PACKS>
+    struct Kept {
+        float powers[PACKS][PACK], highest;
+        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) {
+            highest = highest_of(found);
+            const float base = base_of(highest);
+            float total = 0.0f;
+#pragma unroll
+            for (int p = 0; p < PACKS; ++p) {
+                float of_pack = 0.0f;
+                unpack_words(found[p], powers[p]);
+#pragma unroll
+                for (int i = 0; i < PACK; ++i) {
+                    powers[p][i] = power_of(powers[p][i], base);
+                    of_pack += powers[p][i];
+                }
+                total += of_pack;
+            }
+            return {highest, total};
+        }
+        __device__ __forceinline__ void map(
+            const HeldSoftmax&, int p, const Extra&, const Whole& whole, float (&values)[PACK]
+        ) const {
+            const float factor = rescale(highest, whole.highest) * whole.factor;
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) values[i] = powers[p][i] * factor;
+        }
+    };
+    template <int PACKS, bool ALIGNED>
+    struct Extras {
+        __device__ __forceinline__ void load(const HeldSoftmax&, const HeldShare<ALIGNED>&) {}
+        __device__ __forceinline__ Extra at(int, const HeldShare<ALIGNED>&) const { return {}; }
+    };
+};
