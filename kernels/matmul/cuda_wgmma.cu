@@ -12,7 +12,7 @@
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
 #include "shared/short_sums.cuh"
-#include "shared/wgmma_matmul.cuh"
+#include "shared/wgmma_kernels.cuh"
 
 struct Finish {
     __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }

@@ -10,7 +10,7 @@
 
 #define MULTIPLIES_FP8
 #define LOOSE_ROWS_AT_ONCE 4
-#include "shared/wgmma_matmul.cuh"
+#include "shared/wgmma_kernels.cuh"
 
 struct Finish {
     float scale;

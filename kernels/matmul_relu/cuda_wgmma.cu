@@ -10,7 +10,7 @@
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
 #include "shared/short_sums.cuh"
-#include "shared/wgmma_matmul.cuh"
+#include "shared/wgmma_kernels.cuh"
 #include "matmul_relu/finish.cuh"
 
 WGMMA_KERNELS(Finish{})

@@ -8,12 +8,14 @@
 #if defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_TF32
-#include "shared/wgmma_matmul.cuh"
+#include "matmul_tf32/amid.cuh"
+#include "shared/wgmma_kernels.cuh"
 
 struct Finish {
     __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
 };
 
 WGMMA_KERNELS(Finish{})
+AMID_KERNELS
 
 #endif

@@ -84,10 +84,10 @@ def multiply_few_rows(
 
 
 # About the times of a product, beyond what all have in common.
-_COMMON_NS = 1650
+_COMMON_NS = 1230
 _PADDING_NS = 2250  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.00097
-_FEW_NS = 4400
+_FEW_NS = 4820
 _FEW_ELEMENT_NS = 0.02  # of A
 _FEW_BYTES_PER_NS = 3400
 
@@ -109,7 +109,8 @@ def faster_than_tiles(
             time_ns, name = short
             times.append((time_ns - _COMMON_NS, functools.partial(multiply_short_sums, name=name)))
         if long := best_long(m, n, k, multiprocessors):
-            time_ns, shares = long
-            times.append((time_ns - _COMMON_NS, functools.partial(multiply_long_sums, shares=shares)))
+            time_ns, cluster, shares = long
+            product = functools.partial(multiply_long_sums, cluster=cluster, shares=shares)
+            times.append((time_ns - _COMMON_NS, product))
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
     return product if time_ns < tiles_ns else None

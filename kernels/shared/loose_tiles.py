@@ -18,12 +18,16 @@ _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 _SLICE_NS = 17  # 16 of k
 _WRITTEN_BYTES_PER_NS = 2032
 _LEAST_NS = 1500  # that nothing hides
-# Of long sums: as long_sums.cuh says.
-LONG_CLUSTER = 16
+# Of long sums: as long_sums.cuh says. The largest clusters alone share a tile with others.
+LONG_CLUSTERS = (4, 8, 16)
 _LONG_STEP = 64  # of k
 _LONG_THREADS = 256
 _LONG_STAGES = 4
 _LONG_NS, _LONG_STEP_NS = 2530, 970  # to start, and of each step of a block
+_LONG_BLOCKS_NS, _LONG_BLOCKS_STEP_NS = (
+    2800,
+    600,
+)  # the same of blocks beyond one a multiprocessor, as many again
 _LONG_MEET_NS, _LONG_SHARE_NS = 1500, 400  # of clusters that share a tile, and of each of them
 _MOST_LONG_STEPS = 6  # of a block: beyond that the copy and tiles are faster
 _MOST_SHARES = 4
@@ -117,19 +121,33 @@ def best_short(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, str
 
 
 @functools.lru_cache(maxsize=4096)
-def best_long(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, int] | None:
-    """About the time of long sums, and clusters that share a tile; None beyond what was measured.
+def best_long(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, int, int] | None:
+    """About the time of long sums, blocks of a cluster, and clusters that share a tile.
 
-    Of clusters that share a tile a multiprocessor has room for two blocks each.
+    None beyond what was measured. Of clusters that share a tile a multiprocessor has room for two
+    blocks each.
     """
-    times: list[tuple[float, int]] = []
-    for shares in range(1, _MOST_SHARES + 1):
-        steps = -(-k // (_LONG_STEP * LONG_CLUSTER * shares))
-        clusters = LONG_TILE.count(m, n) * shares
-        most = multiprocessors // LONG_CLUSTER if shares == 1 else 3 * multiprocessors // (2 * LONG_CLUSTER)
-        if 2 <= steps <= _MOST_LONG_STEPS and clusters <= most:
-            meet_ns = _LONG_MEET_NS + shares * _LONG_SHARE_NS if shares > 1 else 0
-            times.append((_LONG_NS + steps * _LONG_STEP_NS + meet_ns, shares))
+    times: list[tuple[float, int, int]] = []
+    tiles = LONG_TILE.count(m, n)
+    for cluster in LONG_CLUSTERS:
+        is_largest = cluster == LONG_CLUSTERS[-1]
+        for shares in range(1, (_MOST_SHARES if is_largest else 1) + 1):
+            steps, clusters = -(-k // (_LONG_STEP * cluster * shares)), tiles * shares
+            if not is_largest:
+                most = 2 * multiprocessors // cluster
+            elif shares == 1:
+                most = multiprocessors // cluster
+            else:
+                most = 3 * multiprocessors // (2 * cluster)
+            if steps > _MOST_LONG_STEPS or clusters > most or (is_largest and steps < 2):
+                continue
+            time_ns = _LONG_NS + steps * _LONG_STEP_NS
+            if shares > 1:
+                time_ns += _LONG_MEET_NS + shares * _LONG_SHARE_NS
+            else:
+                beyond = max(clusters * cluster / multiprocessors - 1, 0)
+                time_ns += beyond * (_LONG_BLOCKS_NS + steps * _LONG_BLOCKS_STEP_NS)
+            times.append((time_ns, cluster, shares))
     return min(times, default=None)
 
 
@@ -167,16 +185,17 @@ def multiply_long_sums(
     b: torch.Tensor,
     dtype: torch.dtype,
     *extra: Argument,
+    cluster: int = LONG_CLUSTERS[-1],
     shares: int = 1,
 ) -> torch.Tensor:
     """C from A and B with rows that begin anywhere; the blocks of so many clusters share k."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
-    blocks = LONG_TILE.count(m, n) * LONG_CLUSTER
+    blocks = LONG_TILE.count(m, n) * cluster
     # Sums of clusters that meet in memory, and of each block a flag that they are there.
     sums, flags = c, c
     if shares > 1:
-        each = LONG_TILE.rows * LONG_TILE.columns // LONG_CLUSTER
+        each = LONG_TILE.rows * LONG_TILE.columns // cluster
         sums = torch.empty((shares - 1) * blocks * each, dtype=torch.float32, device=a.device)
         flags = torch.empty((shares - 1) * blocks, dtype=torch.int64, device=a.device)
     row_bytes = LONG_TILE.rows * (_LONG_STEP * 2 + 16), _LONG_STEP * (LONG_TILE.columns * 2 + 16)
@@ -197,6 +216,6 @@ def multiply_long_sums(
         *extra,
         shared_bytes=(_LONG_STAGES + 1) * sum(row_bytes),
         overlaps=True,
-        cluster=LONG_CLUSTER,
+        cluster=cluster,
     )
     return c

@@ -81,7 +81,9 @@ private:
 public:
     __device__ __forceinline__ Turns(unsigned tiles, int steps, unsigned alone, int part = 0)
         : tiles(tiles), alone(alone), steps(steps), part(part) {
-        if constexpr (PARTS == EQUAL) position = begin_of(place());
+        if constexpr (PARTS == EQUAL) {
+            if (alone < tiles) position = begin_of(place());
+        }
     }
 
     static __device__ __forceinline__ unsigned units() { return gridDim.x / CLUSTER; }
@@ -93,6 +95,16 @@ public:
         return all / units() * place + min(all % units(), place);
     }
     __device__ __forceinline__ unsigned end_of_tile() const { return (tile - alone + 1) * steps; }
+
+    // Steps of all runs; not where the blocks of a cluster share tiles.
+    __device__ __forceinline__ int all_steps() const {
+        const unsigned unit = blockIdx.x / CLUSTER;
+        int all = unit < alone ? ((alone - 1 - unit) / units() + 1) * steps : 0;
+        if constexpr (PARTS == EQUAL) {
+            if (alone < tiles) all += static_cast<int>(begin_of(place() + 1) - begin_of(place()));
+        }
+        return all;
+    }
 
     // Whether next() would find a run; not for halves.
     __device__ __forceinline__ bool goes_on() const {

@@ -21,17 +21,11 @@
 #include "shared/overlap.cuh"
 #include "shared/tile_order.cuh"
 #include "shared/tile_shares.cuh"
+#include "shared/wgmma_copies.cuh"
 #include "shared/whole_rows.cuh"
 #include "shared/wgmma_stores.cuh"
 
 // ---- The main loop -----------------------------------------------------------------------------
-
-// Of `count` bits each `distance` from the next.
-__device__ constexpr unsigned bits_apart(int count, int distance) {
-    unsigned bits = 0;
-    for (int i = 0; i < count; ++i) bits |= 1u << i * distance;
-    return bits;
-}
 
 // `make_finish()`, called when the kernel in front has ended, gives `finish(sums, column)`, which makes two neighbours
 // of C from their sums, the first in an even column.
@@ -52,6 +46,12 @@ __device__ __forceinline__ void multiply(
     constexpr int BANDS = (BLOCK_N + BAND - 1) / BAND;
     constexpr int BYTES_B = (B_LIES_ALONG_K ? BLOCK_N : BANDS * BAND) * ROW;
     constexpr int STAGE = BYTES_A + BYTES_B;
+    constexpr int COPIER = CONSUMERS * WARPGROUP;  // the thread that copies
+    // Where there are registers for it.
+    constexpr bool HOLDS_PLACE = CONSUMERS == 1 || SUMS <= 64;
+    // Nobody fills a stage again after the last ones. Who does not release these has nothing arrive elsewhere behind its
+    // last products: so the cluster meets there, and nobody waits for the others when it has stored.
+    constexpr bool MEETS_BEFORE_STORES = CLUSTER > 1 && (CONSUMERS == 1 || SUMS <= 80);
     extern __shared__ __align__(1024) unsigned char stages[];
     unsigned char* const boxes = stages + STAGES * STAGE;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + CONSUMERS * BOXES_HERE * BOX);
@@ -65,9 +65,38 @@ __device__ __forceinline__ void multiply(
     const unsigned in_column = rank / BESIDE, in_row = rank % BESIDE;  // where the block's tile is among them
     const int part = !SPLITS ? 0 : __shfl_sync(WHOLE_WARP, rank_in_cluster(), 0);
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
-    if (threadIdx.x == 0) {
-        prefetch_map(a);
-        prefetch_map(b);
+    // Tiles of a cluster, in groups of about 2048 rows.
+    constexpr int CLUSTER_M = BLOCK_M * ABOVE, CLUSTER_N = BLOCK_N * BESIDE;
+    // Divided in 32 bits where that costs no registers.
+    const auto count_of = [](long long size, int each) {
+        return static_cast<unsigned>(
+            HOLDS_PLACE ? (static_cast<unsigned>(size) + each - 1) / each : (size + each - 1) / each
+        );
+    };
+    const unsigned rows_of_tiles = count_of(m, CLUSTER_M), columns_of_tiles = count_of(n, CLUSTER_N);
+    const unsigned tiles = rows_of_tiles * columns_of_tiles;
+    const auto row_and_column = [&](unsigned tile, int& row, int& column) {
+        const TileIndex index = grouped_tile(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
+        row = index.row * CLUSTER_M + in_column * BLOCK_M;
+        column = index.column * CLUSTER_N + in_row * BLOCK_N;
+    };
+    const int all_steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
+    const auto all_turns = [&] { return Turns<CLUSTER, PARTS>(tiles, all_steps, static_cast<unsigned>(alone), part); };
+
+    // One warp sets barriers up while that which copies finds its first tile. What it copies then waits for the block
+    // alone, and only what others of the cluster get as well for all of these.
+    auto turns = all_turns();
+    bool goes_on = false;
+    int row = 0, column = 0;
+    if (threadIdx.x / WARP == COPIER / WARP) {
+        if (threadIdx.x == COPIER) {
+            prefetch_map(a);
+            prefetch_map(b);
+        }
+        goes_on = turns.next();
+        row_and_column(turns.tile, row, column);
+        asm volatile("" ::"r"(row), "r"(column));  // not behind the barriers
+    } else if (threadIdx.x == COPIER + WARP) {
         prefetch_map(c);
         for (int stage = 0; stage < STAGES; ++stage) {
             init_barrier(full + stage, 1);
@@ -82,24 +111,15 @@ __device__ __forceinline__ void multiply(
         }
         publish_barriers();
     }
-    if constexpr (CLUSTER == 1 && !SPLITS) __syncthreads();
-    else meet_cluster();
-    // Tiles of a cluster, in groups of about 2048 rows.
-    constexpr int CLUSTER_M = BLOCK_M * ABOVE, CLUSTER_N = BLOCK_N * BESIDE;
-    const unsigned rows_of_tiles = (m + CLUSTER_M - 1) / CLUSTER_M;
-    const unsigned columns_of_tiles = (n + CLUSTER_N - 1) / CLUSTER_N;
-    const unsigned tiles = rows_of_tiles * columns_of_tiles;
-    const auto row_and_column = [&](unsigned tile, int& row, int& column) {
-        const TileIndex index = grouped_tile(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
-        row = index.row * CLUSTER_M + in_column * BLOCK_M;
-        column = index.column * CLUSTER_N + in_row * BLOCK_N;
-    };
-    const int all_steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
+    if constexpr (CLUSTER > 1 || SPLITS) {
+        __syncwarp();
+        arrive_at_cluster();
+    }
+    __syncthreads();
     // So far nothing that the kernel in front makes was touched: this overlaps its end.
     wait_for_previous();
     let_next_start();
 
-    const auto all_turns = [&] { return Turns<CLUSTER, PARTS>(tiles, all_steps, static_cast<unsigned>(alone), part); };
     int stage = 0;
     unsigned phase = 0;
     const auto next_stage = [&] {
@@ -108,63 +128,82 @@ __device__ __forceinline__ void multiply(
 
     if (warpgroup == CONSUMERS) {
         if constexpr (CONSUMERS > 1) give_registers<CONSUMERS == 2 ? 40 : 32>();
-        if (threadIdx.x % WARPGROUP == 0) {
+        const bool leads = threadIdx.x == COPIER;
+        const auto expect = [&](int stage) {
+            arrive_and_expect(full + stage, STAGE);
+            return stages + stage * STAGE;
+        };
+        int step = turns.first;
+        if constexpr (CLUSTER > 1) {
+            // Others may not have set up their barriers: so a block has the whole first step copied by itself.
+            if (leads && goes_on && step < turns.last) {
+                unsigned char* const to = expect(0);
+                const CopyHere here_a{a, full}, here_b{b, full};
+#pragma unroll
+                for (int i = 0; i < BESIDE; ++i) copy_part_of_a<BLOCK_M / BESIDE>(here_a, to, i, row, step * STEP_K);
+#pragma unroll
+                for (int i = 0; i < ABOVE; ++i)
+                    copy_part_of_b<BLOCK_N, ABOVE>(here_b, to + BYTES_A, i, column, step * STEP_K);
+            }
+            __syncwarp();
+            wait_for_cluster();
+            ++step, next_stage();
+        }
+        if (leads) {
             // A bit for each block of this one's row, and of its column.
             const unsigned short of_row = ((1 << BESIDE) - 1) << in_column * BESIDE;
             const unsigned short of_column = bits_apart(ABOVE, BESIDE) << in_row;
-            auto turns = all_turns();
-            while (turns.next()) {
-                int row, column;
-                row_and_column(turns.tile, row, column);
-                for (int step = turns.first; step < turns.last; ++step, next_stage()) {
+            while (goes_on) {
+                for (; step < turns.last; ++step, next_stage()) {
                     wait_for(empty + stage, phase ^ 1);
-                    arrive_and_expect(full + stage, STAGE);
-                    unsigned char* const to_a = stages + stage * STAGE;
-                    unsigned char* const to_b = to_a + BYTES_A;
-                    const int along_k = step * STEP_K;
+                    unsigned char* const to = expect(stage);
                     // Of what several blocks of a cluster need each copies a part for all of them.
-                    const auto copy_a = [&](unsigned char* to, int x, int y) {
-                        if constexpr (BESIDE == 1) copy_box(to, a, x, y, full + stage);
-                        else copy_box_to(of_row, to, a, x, y, full + stage);
-                    };
-                    const auto copy_b = [&](unsigned char* to, int x, int y) {
-                        if constexpr (ABOVE == 1) copy_box(to, b, x, y, full + stage);
-                        else copy_box_to(of_column, to, b, x, y, full + stage);
-                    };
-                    const int of_a = in_row * (BLOCK_M / BESIDE), of_b = in_column;
-                    copy_a(to_a + of_a * ROW, along_k, row + of_a);
-                    if constexpr (B_LIES_ALONG_K) {
-                        constexpr int PART = BLOCK_N / ABOVE;
-                        copy_b(to_b + of_b * PART * ROW, along_k, column + of_b * PART);
-                    } else if constexpr (BLOCK_N % (ABOVE * BAND) == 0) {
-                        constexpr int PART = BLOCK_N / ABOVE;
-#pragma unroll
-                        for (int i = 0; i < PART; i += BAND) {
-                            copy_b(to_b + (of_b * PART + i) * ROW, column + of_b * PART + i, along_k);
-                        }
+                    if constexpr (BESIDE == 1) {
+                        copy_part_of_a<BLOCK_M>(CopyHere{a, full + stage}, to, 0, row, step * STEP_K);
                     } else {
-                        constexpr int PART = STEP_K / ABOVE;  // of each band
-#pragma unroll
-                        for (int i = 0; i < BLOCK_N; i += BAND) {
-                            copy_b(to_b + (i + of_b * PART) * ROW, column + i, along_k + of_b * PART);
-                        }
+                        const CopyToSeveral copy{a, full + stage, of_row};
+                        copy_part_of_a<BLOCK_M / BESIDE>(copy, to, in_row, row, step * STEP_K);
+                    }
+                    if constexpr (ABOVE == 1) {
+                        copy_part_of_b<BLOCK_N, 1>(CopyHere{b, full + stage}, to + BYTES_A, 0, column, step * STEP_K);
+                    } else {
+                        const CopyToSeveral copy{b, full + stage, of_column};
+                        copy_part_of_b<BLOCK_N, ABOVE>(copy, to + BYTES_A, in_column, column, step * STEP_K);
                     }
                 }
+                goes_on = turns.next();
+                row_and_column(turns.tile, row, column);
+                step = turns.first;
             }
         }
+        __syncwarp();
+        if constexpr (SPLITS) wait_for_cluster();
+        if constexpr (MEETS_BEFORE_STORES) meet_cluster();
     } else {
         if constexpr (CONSUMERS > 1) take_registers<CONSUMERS == 2 ? 232 : 160>();
+        if constexpr (CLUSTER > 1) wait_for_cluster();
         const auto finish = make_finish();
         unsigned stored = 0;
         // A thread for each block that copies here: those of the row, and then the others of the column.
         const unsigned source = threadIdx.x % WARPGROUP, other = source - BESIDE;
         const unsigned in_rows = in_column * BESIDE + source,
                        in_columns = (other + (other >= in_column)) * BESIDE + in_row;
-        const unsigned copier = SPLITS ? part : source < BESIDE ? in_rows : in_columns;
-        const auto release = [&](int stage) {
-            if (source < SOURCES) arrive_at(empty + stage, copier);
-        };
+        const unsigned copier = ABOVE == 1 || source < BESIDE ? in_rows : in_columns;
         auto turns = all_turns();
+        int left = MEETS_BEFORE_STORES ? turns.all_steps() : 0;
+        bool has_met = !(SPLITS || MEETS_BEFORE_STORES);
+        const auto release = [&](int stage) {
+            if constexpr (CLUSTER == 1) {
+                if (source == 0) arrive(empty + stage);
+            } else if (!MEETS_BEFORE_STORES || --left >= STAGES) {
+                if (source < SOURCES) arrive_at(empty + stage, copier);
+            }
+        };
+        const auto arrive_once = [&] {
+            __syncwarp();
+            if (!has_met) arrive_at_cluster();
+            has_met = true;
+        };
         while (turns.next()) {
             int row, column;
             row_and_column(turns.tile, row, column);
@@ -198,12 +237,17 @@ __device__ __forceinline__ void multiply(
             }
             wait_for_products<0>();
             release(before);
-            row_and_column(turns.tile, row, column);  // again, as it takes less time than registers do
+            if constexpr (MEETS_BEFORE_STORES) {
+                if (left == 0) arrive_once();
+            }
+            if constexpr (!HOLDS_PLACE) row_and_column(turns.tile, row, column);  // again, as registers are few
             (ACROSS ? column : row) += warpgroup * 64;
             unsigned char* const own_boxes = boxes + warpgroup * BOXES_HERE * BOX;
             const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
             if constexpr (SPLITS) {
                 if (turns.shared) {
+                    wait_for_cluster();
+                    has_met = true;
                     // Stages are overwritten when no block of the cluster multiplies any more.
                     if (threadIdx.x % WARPGROUP < PARTS) arrive_at(all_multiplied, threadIdx.x % WARPGROUP);
                     wait_for(all_multiplied, 0);
@@ -237,86 +281,20 @@ __device__ __forceinline__ void multiply(
             if constexpr (ACROSS) {
                 store_tile_across<BOXES_HERE, C_ROWS>(sum, c, own_boxes, stored, row, column, finish, loose);
             } else {
-                store_tile<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
+                store_tile_by_warps<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
             }
         }
-        if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
+        if (threadIdx.x % WARP == 0) wait_for_reads<0>();  // of those that have stored
+        if constexpr (SPLITS) {
+            if (!has_met) wait_for_cluster();
+        } else if constexpr (MEETS_BEFORE_STORES) {
+            arrive_once();
+            wait_for_cluster();
+        }
     }
     // No block may leave while another still arrives at its barriers.
-    if constexpr (CLUSTER > 1 || SPLITS) meet_cluster();
-}
-
-// A kernel for each tile. FINISH makes its `finish` out of the parameters that follow k.
-#define WGMMA_KERNEL(NAME, BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS, FINISH, ...)                   \
-    extern "C" __global__ void __cluster_dims__(PARTS > 1 ? PARTS : ABOVE * BESIDE, 1, 1)                         \
-        __launch_bounds__(((ACROSS ? BLOCK_N : BLOCK_M) / 64 + 1) * WARPGROUP, 1)                                 \
-        NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
-             const __grid_constant__ CUtensorMap c, long long m, long long n, long long k, float* sums,           \
-             Flag* flags, Flag ticket, long long alone, SCALAR* loose, ##__VA_ARGS__) {                           \
-        multiply<BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS>(                                         \
-            a, b, c, m, n, k, TileParts{sums, flags, ticket}, alone, loose, [&] { return FINISH; });              \
+    if constexpr (CLUSTER > 1 && !MEETS_BEFORE_STORES) {
+        __syncwarp();
+        meet_cluster();
     }
-#define WGMMA_KERNELS(...)                                                                                        \
-    WHOLE_ROWS_KERNEL                                                                                             \
-    WGMMA_KERNEL(tile_128x256_pair, 128, 256, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
-    WGMMA_KERNEL(tile_128x224_pair, 128, 224, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
-    WGMMA_KERNEL(tile_128x256, 128, 256, 4, 1, 1, 2, false, __VA_ARGS__)                                          \
-    WGMMA_KERNEL(tile_128x192, 128, 192, 4, 1, 1, 2, false, __VA_ARGS__)                                          \
-    WGMMA_KERNEL(tile_128x128, 128, 128, 6, 1, 1, 2, false, __VA_ARGS__)                                          \
-    WGMMA_KERNEL(tile_64x128, 64, 128, 8, 1, 1, 2, false, __VA_ARGS__)                                            \
-    WGMMA_KERNEL(tile_64x64_halves, 64, 64, 8, 1, 1, 2, false, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(tile_64x64, 64, 64, 8, 1, 1, 1, false, __VA_ARGS__)                                              \
-    WGMMA_KERNEL(across_256x128_pair, 256, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
-    WGMMA_KERNEL(across_208x128_pair, 208, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
-    WGMMA_KERNEL(across_144x128_pair, 144, 128, 5, 1, 2, EQUAL, true, __VA_ARGS__)                                \
-    WGMMA_KERNEL(across_192x192_pair, 192, 192, 4, 1, 2, 1, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_176x192_above, 176, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_96x192_above, 96, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_64x128, 64, 128, 8, 1, 1, 2, true, __VA_ARGS__)                                           \
-    WGMMA_KERNEL(across_64x128_quarters, 64, 128, 8, 1, 1, 4, true, __VA_ARGS__)                                  \
-    WGMMA_KERNEL(across_64x128_eighths, 64, 128, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_64x64_quarters, 64, 64, 6, 1, 1, 4, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_64x64_eighths, 64, 64, 6, 1, 1, 8, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_32x64_quarters, 32, 64, 8, 1, 1, 4, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_160x128_2x2, 160, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_112x128_2x2, 112, 128, 6, 2, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_112x128_4x2, 112, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_96x128_4x2, 96, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_80x128_2x2, 80, 128, 7, 2, 2, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_64x64_4x2, 64, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_32x64_4x2, 32, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_96x64_quarters, 96, 64, 8, 1, 1, 4, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_80x64, 80, 64, 9, 1, 1, 2, true, __VA_ARGS__)                                             \
-    WGMMA_KERNEL(across_48x64, 48, 64, 9, 1, 1, 2, true, __VA_ARGS__)                                             \
-    WGMMA_KERNEL(tile_128x160_2x1, 128, 160, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                  \
-    WGMMA_KERNEL(tile_64x128_8x1, 64, 128, 8, 8, 1, 1, false, __VA_ARGS__)                                        \
-    WGMMA_KERNEL(tile_128x128_4x1, 128, 128, 6, 4, 1, 1, false, __VA_ARGS__)                                      \
-    WGMMA_KERNEL(tile_128x128_4x2, 128, 128, 6, 4, 2, 1, false, __VA_ARGS__)                                      \
-    WGMMA_KERNEL(tile_128x192_2x1, 128, 192, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                  \
-    WGMMA_KERNEL(tile_128x256_4x1, 128, 256, 4, 4, 1, 1, false, __VA_ARGS__)                                      \
-    WGMMA_KERNEL(across_112x192_2x1, 112, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_128x192_2x1, 128, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_144x192_2x1, 144, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_160x192_2x1, 160, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_96x128_quarters, 96, 128, 6, 1, 1, 4, true, __VA_ARGS__)                                  \
-    WGMMA_KERNEL(across_80x128_4x1, 80, 128, 7, 4, 1, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_112x128_4x1, 112, 128, 6, 4, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_80x128_2x1, 80, 128, 7, 2, 1, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_176x128_2x1, 176, 128, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_208x128_2x1, 208, 128, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_160x128_1x4, 160, 128, 5, 1, 4, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_64x64_4x1, 64, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_96x64_4x1, 96, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_96x64_1x4, 96, 64, 9, 1, 4, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_64x64_1x8, 64, 64, 9, 1, 8, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_128x64_1x8, 128, 64, 8, 1, 8, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_160x64_2x2, 160, 64, 7, 2, 2, 1, true, __VA_ARGS__)                                       \
-    WGMMA_KERNEL(across_80x64_2x2, 80, 64, 9, 2, 2, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_48x64_4x2, 48, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_32x64_4x1, 32, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_208x128_2x2, 208, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_16x64_4x1, 16, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_32x64_2x1, 32, 64, 9, 2, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_128x64_eighths, 128, 64, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_48x64_8x1, 48, 64, 9, 8, 1, 1, true, __VA_ARGS__)                                         \
-    WGMMA_KERNEL(across_64x64_2x1, 64, 64, 9, 2, 1, 1, true, __VA_ARGS__)
+}

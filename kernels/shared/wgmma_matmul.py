@@ -22,14 +22,20 @@ def multiply(
     needs_hopper(key, a.device)
     m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
     require_32_bit_product(key, m, n, a.shape[1])
-    steps = -(-a.shape[1] * a.element_size() // ROW)
-    aligned = (_begins_on_lines(a), _begins_on_lines(b))
-    name, plan = best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
+    name, plan = choice(program, a, b, dtype)
     if dtype.itemsize == a.element_size() == 2:
         loose = loose_rows.faster_than_tiles(a, b, plan.time_ns, program.multiprocessor_count)
         if loose and m * n:
             return loose(program, a, b, dtype, *extra)
     return launch(program, name, a, b, dtype, *extra, plan=plan)
+
+
+def choice(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> tuple[str, Plan]:
+    """The tile and plan of least time, of rows of whole 16 bytes or copied to such."""
+    m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
+    steps = -(-a.shape[1] * a.element_size() // ROW)
+    aligned = (_begins_on_lines(a), _begins_on_lines(b))
+    return best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
 
 
 def _clustered(program: CudaProgram) -> tuple[int, int]:

@@ -73,16 +73,16 @@ struct Loose {
 #endif
 constexpr int LOOSE_ROWS = LOOSE_ROWS_AT_ONCE;  // of a warp: more take registers, which kernels with many sums lack
 
-// `rows` rows of a box, by the warpgroup, a row at a time by each warp. A lane has a word of 4 bytes; where a row of C begins
-// amid one, a word is put together from the lane's own and that of the next.
-template <int WIDTH = BOX_N>
+// `rows` rows of a box, by the WARPS of a warpgroup or one of them, a row at a time by each. A lane has a word of 4 bytes;
+// where a row of C begins amid one, a word is put together from the lane's own and that of the next.
+template <int WIDTH = BOX_N, int WARPS = WARPGROUP / WARP>
 __device__ __forceinline__ void copy_loose(
     const unsigned char* box, const Loose& loose, unsigned rows, unsigned row0, unsigned column0
 ) {
     constexpr int PITCH = WIDTH * sizeof(SCALAR), WORDS = PITCH / 4;
     const int lane = threadIdx.x % WARP;
 #pragma unroll LOOSE_ROWS
-    for (unsigned row = threadIdx.x % WARPGROUP / WARP; row < rows && row0 + row < loose.m; row += WARPGROUP / WARP) {
+    for (unsigned row = threadIdx.x / WARP % WARPS; row < rows && row0 + row < loose.m; row += WARPS) {
         const int chunk = WIDTH == BOX_N ? lane / 4 ^ row % 8 : lane / 4;
         unsigned word = 0;
         if (lane < WORDS) word = *reinterpret_cast<const unsigned*>(box + row * PITCH + chunk * 16 + lane % 4 * 4);
@@ -137,6 +137,29 @@ __device__ __forceinline__ void store_tile(
     else if (leads) store_box(c, column0 + FIRST, row0, box);
     if constexpr (FIRST + WIDTH < COUNT * 2) {
         store_tile<AT_ONCE, FIRST + WIDTH>(sum, c, boxes, stored, row0, column0, finish, loose);
+    }
+}
+
+// The same where C's map has boxes of 16 rows: no warp waits for the others, as each stores its own.
+template <int AT_ONCE = BOXES, int FIRST = 0, int COUNT, class Finish>
+__device__ __forceinline__ void store_tile_by_warps(
+    const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
+    const Finish& finish, const Loose& loose
+) {
+    const bool leads = threadIdx.x % WARP == 0;
+    const int own_row = threadIdx.x % WARPGROUP / WARP * 16;
+    constexpr int WIDTH = COUNT * 2 % BOX_N ? BOX_N / 2 : BOX_N;
+    unsigned char* const box = boxes + stored++ % AT_ONCE * BOX;
+    const unsigned char* const own = box + own_row * WIDTH * sizeof(SCALAR);
+    if (leads) wait_for_reads<AT_ONCE - 1>();
+    __syncwarp();
+    fill_box<WIDTH>(sum, box, FIRST, column0, finish);
+    publish_writes();
+    __syncwarp();
+    if (loose.c) copy_loose<WIDTH, 1>(own, loose, 16, row0 + own_row, column0 + FIRST);
+    else if (leads) store_box(c, column0 + FIRST, row0 + own_row, own);
+    if constexpr (FIRST + WIDTH < COUNT * 2) {
+        store_tile_by_warps<AT_ONCE, FIRST + WIDTH>(sum, c, boxes, stored, row0, column0, finish, loose);
     }
 }
 

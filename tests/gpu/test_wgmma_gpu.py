@@ -24,6 +24,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.matmul_tf32 import amid
 from roofscope.kernels.shared import (
     loose_rows,
     loose_tiles,
@@ -93,6 +94,7 @@ def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: py
     kernel, module, program = built(name, dtype)
     step = 32 if name == "matmul_tf32" else 128 if name == "matmul_fp8" else 64
     monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: None)
+    monkeypatch.setattr(amid, "faster_than_copies", lambda *_: None)
     for sizes in SIZES:
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         m, n, steps = sizes["m"], sizes["n"], -(-sizes["k"] // step)
@@ -116,11 +118,34 @@ def test_the_chosen_tile_is_right_at_any_size(name: str, dtype: Dtype) -> None:
         assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {k}"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("cluster", [1, 2, 16])
+def test_rows_that_begin_anywhere_are_right_without_a_copy(cluster: int, turned: bool) -> None:
+    """Of TF32, by every tile; what lies around the matrices is no number."""
+    kernel, _, program = built("matmul_tf32", Dtype.FLOAT32)
+    for m, n, k in ((131, 77, 1001), (257, 145, 334), (67, 33, 4099), (13, 300, 77), (64, 64, 31), (8, 9, 4)):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
+        held = [torch.full((matrix.numel() + 32,), math.nan, device="cuda") for matrix in inputs]
+        a, b = (
+            room[16 : 16 + matrix.numel()].view(matrix.shape).copy_(matrix)
+            for room, matrix in zip(held, inputs, strict=True)
+        )
+        assert amid.takes(b if turned else a)
+        for tile in amid.TILES:
+            c = amid.launch(program, tile, cluster, a, b, turned=turned)
+            error = relative_error((c,), reference(kernel, inputs))
+            assert error <= kernel.spec.tolerance.of(Dtype.FLOAT32), f"{tile}, {m} x {n} x {k}"
+
+
 LOOSE = [
     # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
     *((loose_tiles.multiply_short_sums, m, {"name": name}) for m in (1, 70, 2000) for name in SHORT_TILES),
-    *((loose_tiles.multiply_long_sums, m, {"shares": shares}) for m in (1, 70, 150) for shares in (1, 2, 3)),
+    *(
+        (loose_tiles.multiply_long_sums, m, {"cluster": cluster, "shares": shares})
+        for m in (1, 70, 150)
+        for cluster, shares in ((4, 1), (8, 1), (16, 1), (16, 2), (16, 3))
+    ),
 ]
 
 

@@ -10,7 +10,7 @@ pytest.importorskip(
 )
 
 from roofscope.kernels.shared.loose_tiles import (
-    LONG_CLUSTER,
+    LONG_CLUSTERS,
     LONG_TILE,
     SHORT_TILES,
     LooseTile,
@@ -86,16 +86,16 @@ def test_short_sums_fit_a_multiprocessor_twice(name: str, k: int) -> None:
     assert given["shared_bytes"] <= TWO_BLOCKS
 
 
-@pytest.mark.parametrize("shares", [1, 3])
-def test_blocks_of_clusters_share_long_sums(shares: int) -> None:
+@pytest.mark.parametrize(("cluster", "shares"), [*((cluster, 1) for cluster in LONG_CLUSTERS), (16, 3)])
+def test_blocks_of_clusters_share_long_sums(cluster: int, shares: int) -> None:
     recorder = Recorder()
     program: Any = recorder
-    multiply_long_sums(program, *matrices(60, 131, 5000), torch.bfloat16, shares=shares)
+    multiply_long_sums(program, *matrices(60, 131, 5000), torch.bfloat16, cluster=cluster, shares=shares)
     ((launched, blocks, given),) = recorder.launches
     assert launched == "long_sums_32x64"
-    assert blocks == 2 * LONG_TILE.across(131) * LONG_CLUSTER * shares
+    assert blocks == 2 * LONG_TILE.across(131) * cluster * shares
     assert given.pop("shared_bytes") <= TWO_BLOCKS
-    assert given == {"cluster": LONG_CLUSTER}
+    assert given == {"cluster": cluster}
 
 
 def test_the_choice_follows_the_size() -> None:
@@ -107,9 +107,15 @@ def test_the_choice_follows_the_size() -> None:
     assert SHORT_TILES[much[1]].rows * SHORT_TILES[much[1]].columns >= 128 * 128
     assert best_short(60, 60, 257, MULTIPROCESSORS) is None
     assert best_short(60, 2**23, 30, MULTIPROCESSORS) is not None  # as many blocks as fit beside each other
-    for m, k, shares in ((60, 3000, 1), (60, 14_000, 4)):
-        long = best_long(m, 60, k, MULTIPROCESSORS)
+    for m, n, k, cluster, shares in (
+        (60, 60, 3000, 16, 1),
+        (60, 60, 14_000, 16, 4),
+        (301, 45, 901, 8, 1),
+        (1003, 17, 411, 4, 1),
+        (25, 1999, 603, 4, 1),
+    ):
+        long = best_long(m, n, k, MULTIPROCESSORS)
         assert long is not None
-        assert long[1] == shares
-    for m, k in ((60, 1000), (60, 30_000), (600, 3000)):
+        assert long[1:] == (cluster, shares)
+    for m, k in ((60, 30_000), (2000, 3000), (9000, 300)):
         assert best_long(m, 60, k, MULTIPROCESSORS) is None, (m, k)

@@ -52,10 +52,11 @@ PRODUCTS = [
         (2560, "across_208x128_pair", False),  # 130 of two blocks: two rounds but for two
         (2304, "across_112x192_2x1", False),
         (2056, "across_176x192_above", False),  # one round of 132
-        (1536, "across_144x128_pair", False),  # the same
+        (1536, "across_96x192_above", False),
+        (2048, "tile_128x128_2x1", False),
         (1280, "across_112x128_2x2", False),
-        (1024, "tile_64x128", False),
-        (768, "across_96x64_1x4", False),
+        (1024, "tile_64x128_1x1", False),
+        (768, "across_80x64_2x2", False),
     ],
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str, shares: bool) -> None:
@@ -283,7 +284,7 @@ def test_copies_and_products_run_by_themselves(
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
     sharing = [tile for tile in TILES.values() if tile.parts == EQUAL]
-    in_clusters = set(re.findall(r"\b(?:few_rows|long_sums)_[\dx]+\b", code))
+    in_clusters = set(re.findall(r"\b(?:few_rows|long_sums|amid)_[\dx]+\b", code))
     # Of a part that is left in memory, or read by another block of the cluster: long sums do both.
     expected = len(sharing) + len(in_clusters) + ("long_sums_32x64" in in_clusters)
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= expected

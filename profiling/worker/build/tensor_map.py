@@ -21,12 +21,17 @@ _LINE = 128  # bytes of a line of L2
 
 
 def tensor_map(tensor: torch.Tensor, box: tuple[int, ...]) -> ctypes.Array[Any]:
-    """A contiguous tensor in boxes of as many dimensions, for ``const __grid_constant__ CUtensorMap``.
+    """A tensor in boxes of as many dimensions, for ``const __grid_constant__ CUtensorMap``.
 
     Beyond its edges the tensor reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The tensor
-    must not be empty, must start on a multiple of 16 bytes and must have rows of whole 16 bytes.
+    must not be empty, must start on a multiple of 16 bytes, and its rows must be of neighbours, each a
+    multiple of 16 bytes from the next.
     """
-    return _encoded(tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), box)
+    shape = tuple(tensor.shape)
+    # Of a dimension of one element torch may give any stride.
+    between = tuple(itertools.accumulate(shape[:0:-1], operator.mul))[::-1]
+    outer = between if tensor.is_contiguous() else tensor.stride()[:-1]
+    return _encoded(tensor.data_ptr(), tensor.dtype, shape, outer, box)
 
 
 def needs_hopper(key: str, device: torch.device) -> None:
@@ -37,13 +42,17 @@ def needs_hopper(key: str, device: torch.device) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _encoded(
-    address: int, dtype: torch.dtype, shape: tuple[int, ...], box: tuple[int, ...]
+    address: int,
+    dtype: torch.dtype,
+    shape: tuple[int, ...],
+    outer: tuple[int, ...],
+    box: tuple[int, ...],
 ) -> ctypes.Array[Any]:
     cuda = driver()
 
     # The driver counts dimensions from the innermost one, whose stride it leaves out.
     sizes = shape[::-1]
-    strides = [dtype.itemsize * elements for elements in itertools.accumulate(sizes[:-1], operator.mul)]
+    strides = [dtype.itemsize * elements for elements in outer[::-1]]
     row_bytes = box[-1] * dtype.itemsize
     # A row that begins amid a line of L2 lies in one more of them, and would bring its neighbours too.
     promotion = "L2_128B" if any(stride % _LINE for stride in strides) else "L2_256B"

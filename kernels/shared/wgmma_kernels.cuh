@@ -1,0 +1,79 @@
+// The kernels of wgmma_matmul.cuh, one for each tile: wgmma_plans.py has the same list, and chooses.
+#pragma once
+
+#include "shared/wgmma_matmul.cuh"
+
+// A kernel for each tile. FINISH makes its `finish` out of the parameters that follow k.
+#define WGMMA_KERNEL(NAME, BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS, FINISH, ...)                   \
+    extern "C" __global__ void __cluster_dims__(PARTS > 1 ? PARTS : ABOVE * BESIDE, 1, 1)                         \
+        __launch_bounds__(((ACROSS ? BLOCK_N : BLOCK_M) / 64 + 1) * WARPGROUP, 1)                                 \
+        NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
+             const __grid_constant__ CUtensorMap c, long long m, long long n, long long k, float* sums,           \
+             Flag* flags, Flag ticket, long long alone, SCALAR* loose, ##__VA_ARGS__) {                           \
+        multiply<BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS>(                                         \
+            a, b, c, m, n, k, TileParts{sums, flags, ticket}, alone, loose, [&] { return FINISH; });              \
+    }
+#define WGMMA_KERNELS(...)                                                                                        \
+    WHOLE_ROWS_KERNEL                                                                                             \
+    WGMMA_KERNEL(tile_128x256_pair, 128, 256, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(tile_128x224_pair, 128, 224, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(tile_128x256, 128, 256, 4, 1, 1, 2, false, __VA_ARGS__)                                          \
+    WGMMA_KERNEL(tile_128x192, 128, 192, 4, 1, 1, 2, false, __VA_ARGS__)                                          \
+    WGMMA_KERNEL(tile_128x128, 128, 128, 6, 1, 1, 2, false, __VA_ARGS__)                                          \
+    WGMMA_KERNEL(tile_64x128, 64, 128, 8, 1, 1, 2, false, __VA_ARGS__)                                            \
+    WGMMA_KERNEL(tile_64x64, 64, 64, 8, 1, 1, 1, false, __VA_ARGS__)                                              \
+    WGMMA_KERNEL(across_256x128_pair, 256, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(across_208x128_pair, 208, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(across_144x128_pair, 144, 128, 5, 1, 2, EQUAL, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(across_192x192_pair, 192, 192, 4, 1, 2, 1, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_176x192_above, 176, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_96x192_above, 96, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_64x128_quarters, 64, 128, 8, 1, 1, 4, true, __VA_ARGS__)                                  \
+    WGMMA_KERNEL(across_64x128_eighths, 64, 128, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_64x64_quarters, 64, 64, 6, 1, 1, 4, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_64x64_eighths, 64, 64, 6, 1, 1, 8, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_32x64_quarters, 32, 64, 8, 1, 1, 4, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_160x128_2x2, 160, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_112x128_2x2, 112, 128, 6, 2, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_112x128_4x2, 112, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_96x128_4x2, 96, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_80x128_2x2, 80, 128, 7, 2, 2, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_64x64_4x2, 64, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_32x64_4x2, 32, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_96x64_quarters, 96, 64, 8, 1, 1, 4, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_80x64, 80, 64, 9, 1, 1, 2, true, __VA_ARGS__)                                             \
+    WGMMA_KERNEL(across_48x64, 48, 64, 9, 1, 1, 2, true, __VA_ARGS__)                                             \
+    WGMMA_KERNEL(tile_128x160_2x1, 128, 160, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                  \
+    WGMMA_KERNEL(tile_64x128_8x1, 64, 128, 8, 8, 1, 1, false, __VA_ARGS__)                                        \
+    WGMMA_KERNEL(tile_128x128_4x1, 128, 128, 6, 4, 1, 1, false, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(tile_128x128_4x2, 128, 128, 6, 4, 2, 1, false, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(tile_128x192_2x1, 128, 192, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                  \
+    WGMMA_KERNEL(tile_128x256_4x1, 128, 256, 4, 4, 1, 1, false, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(across_112x192_2x1, 112, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_128x192_2x1, 128, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_144x192_2x1, 144, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_160x192_2x1, 160, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_96x128_quarters, 96, 128, 6, 1, 1, 4, true, __VA_ARGS__)                                  \
+    WGMMA_KERNEL(across_80x128_4x1, 80, 128, 7, 4, 1, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_112x128_4x1, 112, 128, 6, 4, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_80x128_2x1, 80, 128, 7, 2, 1, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_176x128_2x1, 176, 128, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_208x128_2x1, 208, 128, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_160x128_1x4, 160, 128, 5, 1, 4, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_64x64_4x1, 64, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_96x64_4x1, 96, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_96x64_1x4, 96, 64, 9, 1, 4, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_64x64_1x8, 64, 64, 9, 1, 8, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_128x64_1x8, 128, 64, 8, 1, 8, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_80x64_2x2, 80, 64, 9, 2, 2, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_48x64_4x2, 48, 64, 9, 4, 2, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_32x64_4x1, 32, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_208x128_2x2, 208, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_16x64_4x1, 16, 64, 9, 4, 1, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(across_128x64_eighths, 128, 64, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_48x64_8x1, 48, 64, 9, 8, 1, 1, true, __VA_ARGS__)                                         \
+    WGMMA_KERNEL(tile_64x128_1x1, 64, 128, 8, 1, 1, 1, false, __VA_ARGS__)                                        \
+    WGMMA_KERNEL(tile_64x192_1x1, 64, 192, 6, 1, 1, 1, false, __VA_ARGS__)                                        \
+    WGMMA_KERNEL(tile_128x128_2x1, 128, 128, 6, 2, 1, 1, false, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(across_64x64_halves, 64, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(across_128x64_halves, 128, 64, 8, 1, 1, 2, true, __VA_ARGS__)
