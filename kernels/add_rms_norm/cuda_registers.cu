@@ -6,8 +6,8 @@
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of h as they are stored, so that y is the norm of the h that is returned,
 //   rounding and all. Rows that do not start on 16 bytes have packs where they are aligned, and the elements
-//   beside them go one by one; very many short ones have a thread each, and come and go as one run by way of shared
-//   memory. Rows that are too long for registers go by pieces: the second pass reads the h that it
+//   beside them go one by one; many short ones have a thread or some lanes each, and come and go as one run by way
+//   of shared memory. Rows that are too long for registers go by pieces: the second pass reads the h that it
 //   wrote in the first, from L1 or L2.
 // Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
 //   more.
@@ -84,6 +84,17 @@ constexpr int NARROW_BLOCKS = __CUDA_ARCH__ >= 1000 ? 1 : 2;  // there two would
 KERNELS_BY(8)
 KERNELS_BY(4)
 
+// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
+#ifndef SCALAR_IS_FLOAT32
+#define ONES_BY(BYTES)                                                                                        \
+    KERNEL(add_rms_norm_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(add_rms_norm_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(add_rms_norm_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))      \
+    KERNEL(add_rms_norm_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
+ONES_BY(8)
+ONES_BY(4)
+#endif
+
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
@@ -121,47 +132,49 @@ KERNEL(add_rms_norm_pairs_2, 2, 2, 128, 8, PACK)
 KERNEL(add_rms_norm_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(add_rms_norm_pairs_8, 8, 2, 128, 8, PACK)
 
-// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory. h comes to lie where x did, y where
+// Many short rows that begin on no 16 bytes, a thread or some lanes each, by way of shared memory. h comes to lie where x did, y where
 // the residual did; scales are floats there.
-template <int WIDTH>
+template <int WIDTH, int LANES>
 __device__ __forceinline__ void add_and_normalise_slab(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab sums(slab_packs, rows, cols);
-    const Slab results(behind_slabs(slab_packs, sums.cols, 1), rows, cols);
-    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, sums.cols, 2));
+    const Slab sums(slab_packs, rows, cols, LANES);
+    const Slab results(behind_slabs(slab_packs, sums.cols, 1, LANES), rows, cols, LANES);
+    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, sums.cols, 2, LANES));
     sums.begin_load(x);
     results.begin_load(residual);
     for (int col = threadIdx.x; col < sums.cols; col += blockDim.x) scales[col] = to_float(w[col]);
     wait_for_copies();
-    if (static_cast<int>(threadIdx.x) < sums.rows) {
-        const SlabRow<WIDTH> row(sums.row(threadIdx.x), sums.cols), other(results.row(threadIdx.x), sums.cols);
-        float squares = 0.0f;
-        for_elements<WRITES_FIRST>(row, other, [&](int, SCALAR& sum, const SCALAR& residual) {
-            from_float(to_float(sum) + to_float(residual), sum);
-            squares = fmaf(to_float(sum), to_float(sum), squares);
-        });
-        const float scale = rsqrtf(squares / static_cast<float>(sums.cols) + EPSILON);
-        for_elements<WRITES_SECOND>(row, other, [&](int column, const SCALAR& sum, SCALAR& result) {
-            from_float(to_float(sum) * scale * scales[column], result);
-        });
-    }
+    const SlabRow<WIDTH, LANES> row(sums), other(results);
+    float squares = 0.0f;
+    for_elements<WRITES_FIRST>(row, other, [&](int, SCALAR& sum, const SCALAR& residual) {
+        from_float(to_float(sum) + to_float(residual), sum);
+        squares = fmaf(to_float(sum), to_float(sum), squares);
+    });
+    const float scale = rsqrtf(lanes_sum<LANES>(squares) / static_cast<float>(sums.cols) + EPSILON);
+    for_elements<WRITES_SECOND>(row, other, [&](int column, const SCALAR& sum, SCALAR& result) {
+        from_float(to_float(sum) * scale * scales[column], result);
+    });
     sums.store(h);
     results.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) add_rms_norm_slab_##WIDTH(                              \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) add_rms_norm_slab_##WIDTH##_##LANES(                    \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,      \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                     \
         start_early();                                                                                        \
-        add_and_normalise_slab<WIDTH>(x, residual, w, y, h, rows, cols);                                      \
+        add_and_normalise_slab<WIDTH, LANES>(x, residual, w, y, h, rows, cols);                               \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+#ifndef SCALAR_IS_FLOAT32
+SLAB_KERNELS(2)
+SLAB_KERNELS(8)
+#endif
 
 template <bool PACKED>
 __device__ __forceinline__ void add_and_normalise_by_pieces(

@@ -103,7 +103,7 @@ ELEMENTS_KERNEL(8)
 ELEMENTS_KERNEL(16)
 
 #define SLAB_KERNEL(WIDTH)                                                                             \
-    extern "C" __global__ void __launch_bounds__(256) cross_entropy_slab_##WIDTH(                      \
+    extern "C" __global__ void __launch_bounds__(256) cross_entropy_slab_##WIDTH##_1(                  \
         const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
         long long rows, long long cols) {                                                              \
         start_early();                                                                                 \

@@ -157,7 +157,7 @@ WIDE_KERNEL(4)
 
 // ---- Long rows ---------------------------------------------------------------------------------
 
-// A thread a row, by way of shared memory: many short rows that begin on no 16 bytes.
+// A thread a row, by way of shared memory: many short rows that begin on no 16 bytes, or leave many lanes without a pack.
 template <int WIDTH>
 __device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
     extern __shared__ __align__(16) Bits slab_packs[];
@@ -165,7 +165,8 @@ __device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long 
     slab.load(x);
     if (static_cast<int>(threadIdx.x) < slab.rows) {
         Access<WIDTH>* const row = reinterpret_cast<Access<WIDTH>*>(slab.row(threadIdx.x));
-        constexpr int AHEAD = 4;  // accesses that are read before sums are written among them
+        // Accesses that are read before sums are written among them.
+        constexpr int AHEAD = WIDTH * sizeof(SCALAR) < sizeof(Bits) ? 4 : 2;
         const int count = slab.cols / WIDTH;
         float sum = 0.0f;
         for (int first = 0; first < count; first += AHEAD) {
@@ -186,7 +187,7 @@ __device__ __forceinline__ void cumsum_of_slab(const SCALAR* x, SCALAR* y, long 
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                      \
-    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH(                      \
+    extern "C" __global__ void __launch_bounds__(256) cumsum_slab_##WIDTH##_1(                    \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
         start_early();                                                                          \
         cumsum_of_slab<WIDTH>(x, y, rows, cols);                                                \

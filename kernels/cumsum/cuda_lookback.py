@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from roofscope.kernels.shared.slab import launch_slab, slab_of
+from roofscope.kernels.shared.slab import Slab, launch_slab, slab_of
 
 THREADS = 256  # as in cuda_lookback.cu
 WIDE_THREADS = 1024  # as in cuda_lookback.cu
@@ -15,6 +15,8 @@ WARP = 32
 WARPS = 4  # of a block of short rows
 LANES = (4, 8, 16)  # of a row that is shorter than a warp
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
+# Of float32 also where lanes would leave at least so much empty, unless all rows begin in the same banks.
+LONGEST_LOOSE_ROW_BYTES, LEAST_EMPTY_BYTES, BANKS_BYTES = 512, 4 * 1024 * 1024, 128
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
 # Of all rows that come through rings, which take some microseconds until all of them are full. Of 16-bit
@@ -41,7 +43,7 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y
-    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS)
+    slab = slab_of_rows(x)
     if slab and y.data_ptr() % PACK_BYTES == 0:
         launch_slab(program, "cumsum", slab, x, y, rows, cols)
         return y
@@ -51,6 +53,20 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     has_rings = program.architecture.startswith(HOPPER) and x.element_size() == RING_ELEMENT_BYTES
     launch(program, x, y, choose(rows, row_bytes, program.multiprocessor_count, has_rings=has_rings))
     return y
+
+
+def slab_of_rows(x: torch.Tensor) -> Slab | None:
+    """For short rows, a thread each: many that begin on no 16 bytes, or that fit lanes badly."""
+    if found := slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS):
+        return found
+    rows, cols = x.shape
+    row_bytes = cols * x.element_size()
+    if row_bytes % BANKS_BYTES == 0 or x.element_size() != RING_ELEMENT_BYTES:
+        return None
+    lanes = next((lanes for lanes in (*LANES, WARP) if row_bytes <= lanes * PACK_BYTES), 0)
+    if rows * (lanes * PACK_BYTES - row_bytes) < LEAST_EMPTY_BYTES:
+        return None
+    return slab_of(x, LONGEST_LOOSE_ROW_BYTES, 1, packed=True)
 
 
 def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) -> Choice:

@@ -6,14 +6,14 @@
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. The variance is taken
 //   about the mean, in a second reduction: the difference of two large sums would lose it. w and b are read again
 //   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that do not start
-//   on 16 bytes have packs where they are aligned, and the elements beside them go one by one; very many short ones have
-//   a thread each, and come and go as one run by way of shared memory. Rows that are too long for registers go by pieces:
-//   read three times, from DRAM the first time, from L1 or L2 then.
+//   on 16 bytes have packs where they are aligned, and the elements beside them go one by one; many short ones have a
+//   thread or some lanes each, and come and go as one run by way of shared memory. Rows that are too long for registers go
+//   by pieces: read three times, from DRAM the first time, from L1 or L2 then.
 // Idea: cuda_naive's passes over memory become passes over registers: rows kept on chip by row groups that grow with
 //   them after QuACK (Dao-AILab).
 #include "layer_norm/operation.cuh"
 #include "shared/row_groups.cuh"
-#include "shared/slab_held.cuh"
+#include "shared/slab_rows.cuh"
 
 __device__ __forceinline__ float sum_of(const Bits& pack) {
     float values[PACK], sum = 0.0f;
@@ -119,6 +119,17 @@ KERNEL(layer_norm_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
 KERNELS_BY(8)
 KERNELS_BY(4)
 
+// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
+#ifndef SCALAR_IS_FLOAT32
+#define ONES_BY(BYTES)                                                                                        \
+    KERNEL(layer_norm_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(layer_norm_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(layer_norm_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))      \
+    KERNEL(layer_norm_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
+ONES_BY(8)
+ONES_BY(4)
+#endif
+
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
@@ -156,64 +167,48 @@ KERNEL(layer_norm_pairs_2, 2, 2, 128, 8, PACK)
 KERNEL(layer_norm_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(layer_norm_pairs_8, 8, 2, 128, 8, PACK)
 
-// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
-template <int WIDTH>
+// Many short rows that begin on no 16 bytes, a thread or some lanes each, by way of shared memory.
+template <class Row>
 __device__ __forceinline__ void layer_norm_slab(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
-    float2* const scales = reinterpret_cast<float2*>(behind_slabs(slab_packs, slab.cols, 1));
+    const Slab slab(slab_packs, rows, cols, Row::GROUP);
+    float2* const scales = reinterpret_cast<float2*>(behind_slabs(slab_packs, slab.cols, 1, Row::GROUP));
     slab.begin_load(x);
     for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) scales[col] = {to_float(w[col]), to_float(b[col])};
     wait_for_copies();
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
-        float sum = 0.0f, squares = 0.0f;
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { sum += to_float(element); });
-        const float mean = quotient(sum, slab.cols);
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
-            const float difference = to_float(element) - mean;
-            squares = fmaf(difference, difference, squares);
-        });
-        const float scale = rsqrtf(squares / static_cast<float>(slab.cols) + EPSILON);
-        for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
-            from_float(fmaf((to_float(element) - mean) * scale, scales[column].x, scales[column].y), element);
-        });
-    }
+    const Row row(slab);
+    float sum = 0.0f, squares = 0.0f;
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) { sum += to_float(element); });
+    const float mean = quotient(lanes_sum<Row::GROUP>(sum), slab.cols);
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+        const float difference = to_float(element) - mean;
+        squares = fmaf(difference, difference, squares);
+    });
+    const float scale = rsqrtf(lanes_sum<Row::GROUP>(squares) / static_cast<float>(slab.cols) + EPSILON);
+    for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
+        from_float(fmaf((to_float(element) - mean) * scale, scales[column].x, scales[column].y), element);
+    });
     slab.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) layer_norm_slab_##WIDTH(                                \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) layer_norm_slab_##WIDTH##_##LANES(                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
         start_early();                                                                                        \
-        layer_norm_slab<WIDTH>(x, w, b, y, rows, cols);                                                       \
+        layer_norm_slab<NormRow<WIDTH, LANES>>(x, w, b, y, rows, cols);                                                \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
 
-// Such rows of 16-bit elements that a thread holds.
+SLAB_KERNELS(1)
 #ifndef SCALAR_IS_FLOAT32
-constexpr int HELD_BLOCKS = __CUDA_ARCH__ == 900 ? 0 : 1;  // elsewhere some would spill for the sake of more
-
-#define HELD_KERNEL(EACH, WIDTH)                                                                              \
-    extern "C" __global__ void __launch_bounds__(256, HELD_BLOCKS) layer_norm_held_##EACH##_##WIDTH(                       \
-        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
-        SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
-        start_early();                                                                                        \
-        rows_of_slab<EACH, WIDTH>(LayerNorm{x, {w, cols}, {b, cols}, y}, rows, cols);                         \
-    }
-#define HELD_KERNELS(EACH) HELD_KERNEL(EACH, 1) HELD_KERNEL(EACH, 2) HELD_KERNEL(EACH, 4)
-
-HELD_KERNELS(16)
-HELD_KERNELS(24)
-HELD_KERNELS(32)
-HELD_KERNELS(48)
-HELD_KERNELS(64)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
+SLAB_KERNELS(16)
 #endif
 
 template <bool PACKED>

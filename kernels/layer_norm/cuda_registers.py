@@ -2,15 +2,16 @@
 
 import torch
 
-from roofscope.kernels.shared.rows import Held, launch_rows
+from roofscope.kernels.shared.rows import ONES_UNLESS_KEPT, Short, launch_rows
 from roofscope.kernels.shared.slab import Space
 
-HELD = Held(10, (16, 24, 32, 48, 64))  # as in cuda_registers.cu
+# As in cuda_registers.cu: 16 elements a lane.
+SHORT = Short(Space(column_floats=2), ((1, 16), (2, 32), (4, 64), (8, 128), (16, 256)), kept=True)
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Normalise each row of ``x``, (rows, cols), then scale by ``w`` and add ``b``, (cols,); contiguous."""
     y = torch.empty_like(x)
-    how = {"at_any_alignment": True, "narrow": (8, 4), "by_elements": True, "pairs": True}
-    launch_rows(program, "layer_norm", x, w, b, y, slab=Space(column_floats=2), held=HELD, **how)
+    how = {"at_any_alignment": True, "narrow": (8, 4), "by_elements": 64, "pairs": True}
+    launch_rows(program, "layer_norm", x, w, b, y, ones=ONES_UNLESS_KEPT, slab=SHORT, **how)
     return y

@@ -149,7 +149,7 @@ __device__ __forceinline__ void quantize_slab(
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) quantize_slab_##WIDTH(                                  \
+    extern "C" __global__ void __launch_bounds__(256) quantize_slab_##WIDTH##_1(                                \
         const SCALAR* __restrict__ x, signed char* __restrict__ q, float* __restrict__ scale, long long rows, \
         long long cols) {                                                                                     \
         start_early();                                                                                        \

@@ -5,14 +5,14 @@
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. w is read again by every
 //   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that do
-//   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one; very many short
-//   ones have a thread each, and come and go as one run by way of shared memory. Rows that are too long for registers go
+//   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one; many short
+//   ones have a thread or some lanes each, and come and go as one run by way of shared memory. Rows that are too long for registers go
 //   by pieces and are read twice, the second time from L1 or L2.
 // Idea: layer_norm/cuda_registers with one statistic less: rows kept on chip by row groups that grow with them after
 //   QuACK (Dao-AILab).
 #include "shared/rms_norm_parts.cuh"
 #include "shared/row_groups.cuh"
-#include "shared/slab_held.cuh"
+#include "shared/slab_rows.cuh"
 
 template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
@@ -69,6 +69,17 @@ KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS, PACK)
 KERNELS_BY(8)
 KERNELS_BY(4)
 
+// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
+#ifndef SCALAR_IS_FLOAT32
+#define ONES_BY(BYTES)                                                                                        \
+    KERNEL(rms_norm_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(rms_norm_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))        \
+    KERNEL(rms_norm_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))      \
+    KERNEL(rms_norm_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
+ONES_BY(8)
+ONES_BY(4)
+#endif
+
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
@@ -105,59 +116,45 @@ KERNEL(rms_norm_pairs_2, 2, 2, 128, 8, PACK)
 KERNEL(rms_norm_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(rms_norm_pairs_8, 8, 2, 128, 8, PACK)
 
-// Many short rows that begin on no 16 bytes, a thread each, by way of shared memory.
-template <int WIDTH>
+// Many short rows that begin on no 16 bytes, a thread or some lanes each, by way of shared memory.
+template <class Row>
 __device__ __forceinline__ void rms_norm_slab(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
 ) {
     extern __shared__ __align__(16) Bits slab_packs[];
-    const Slab slab(slab_packs, rows, cols);
-    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1));
+    const Slab slab(slab_packs, rows, cols, Row::GROUP);
+    float* const scales = reinterpret_cast<float*>(behind_slabs(slab_packs, slab.cols, 1, Row::GROUP));
     slab.begin_load(x);
     for (int col = threadIdx.x; col < slab.cols; col += blockDim.x) scales[col] = to_float(w[col]);
     wait_for_copies();
-    if (static_cast<int>(threadIdx.x) < slab.rows) {
-        const SlabRow<WIDTH> row(slab.row(threadIdx.x), slab.cols);
-        float squares = 0.0f;
-        for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
-            squares = fmaf(to_float(element), to_float(element), squares);
-        });
-        const float scale = rsqrtf(squares / static_cast<float>(slab.cols) + EPSILON);
-        for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
-            from_float(to_float(element) * scale * scales[column], element);
-        });
-    }
+    const Row row(slab);
+    float squares = 0.0f;
+    for_elements<WRITES_NONE>(row, [&](int, const SCALAR& element) {
+        squares = fmaf(to_float(element), to_float(element), squares);
+    });
+    const float scale = rsqrtf(lanes_sum<Row::GROUP>(squares) / static_cast<float>(slab.cols) + EPSILON);
+    for_elements<WRITES_FIRST>(row, [&](int column, SCALAR& element) {
+        from_float(to_float(element) * scale * scales[column], element);
+    });
     slab.store(y);
 }
 
-#define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) rms_norm_slab_##WIDTH(                                  \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                             \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_slab_##WIDTH##_##LANES(                        \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
         long long rows, long long cols) {                                                                     \
         start_early();                                                                                        \
-        rms_norm_slab<WIDTH>(x, w, y, rows, cols);                                                            \
+        rms_norm_slab<NormRow<WIDTH, LANES>>(x, w, y, rows, cols);                                                     \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
 
-// Such rows of 16-bit elements that a thread holds.
+SLAB_KERNELS(1)
 #ifndef SCALAR_IS_FLOAT32
-#define HELD_KERNEL(EACH, WIDTH)                                                                              \
-    extern "C" __global__ void __launch_bounds__(256) rms_norm_held_##EACH##_##WIDTH(                         \
-        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
-        long long rows, long long cols) {                                                                     \
-        start_early();                                                                                        \
-        rows_of_slab<EACH, WIDTH>(RmsNorm{x, {w, cols}, y}, rows, cols);                                      \
-    }
-#define HELD_KERNELS(EACH) HELD_KERNEL(EACH, 1) HELD_KERNEL(EACH, 2) HELD_KERNEL(EACH, 4)
-
-HELD_KERNELS(16)
-HELD_KERNELS(24)
-HELD_KERNELS(32)
-HELD_KERNELS(48)
-HELD_KERNELS(64)
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+SLAB_KERNELS(8)
+SLAB_KERNELS(16)
 #endif
 
 template <bool PACKED>

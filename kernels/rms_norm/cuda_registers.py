@@ -2,15 +2,16 @@
 
 import torch
 
-from roofscope.kernels.shared.rows import Held, launch_rows
+from roofscope.kernels.shared.rows import ONES_UNLESS_KEPT, Short, launch_rows
 from roofscope.kernels.shared.slab import Space
 
-HELD = Held(10, (16, 24, 32, 48, 64))  # as in cuda_registers.cu
+# As in cuda_registers.cu: 16 elements a lane.
+SHORT = Short(Space(column_floats=1), ((1, 16), (2, 32), (4, 64), (8, 128), (16, 256)), kept=True)
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Divide each row of ``x``, (rows, cols), by its root mean square, scale by ``w``, (cols,)."""
     y = torch.empty_like(x)
-    how = {"at_any_alignment": True, "narrow": (8, 4), "by_elements": True, "pairs": True}
-    launch_rows(program, "rms_norm", x, w, y, slab=Space(column_floats=1), held=HELD, **how)
+    how = {"at_any_alignment": True, "narrow": (8, 4), "by_elements": 64, "pairs": True}
+    launch_rows(program, "rms_norm", x, w, y, ones=ONES_UNLESS_KEPT, slab=SHORT, **how)
     return y

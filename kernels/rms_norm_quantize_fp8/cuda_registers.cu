@@ -4,8 +4,8 @@
 //   l_r = max_c |y[r, c]|, and scale l_r / 448. 6 rows cols FLOP, rows (cols (s + 1) + 4) + cols s bytes.
 // Mapping: as rms_norm/cuda_registers: a row group of 1 lane to 1024 threads owns a row, and each thread keeps 1 to 8
 //   packs of 16 bytes as they came. A pack leaves as 4 or 8 codes in one access. Rows that do not start on 16 bytes have
-//   packs where they are aligned; very many short ones have a thread each, by way of shared memory. Rows that are too long for registers go by pieces and are read twice; where they are
-//   few and long, a block has each piece, in two kernels, the second launched while the first one works.
+//   packs where they are aligned; very many short ones have a thread or some lanes each, by way of shared memory. Rows
+//   that are too long for registers go by pieces and are read twice; where they are few and long, a block has each piece, in two kernels, the second launched while the first one works.
 // Idea: cuda_naive's three passes wait for each other: the largest result for the root, codes for both. But the root
 //   cancels. y / l is x w / max |x w|, so that the sum of squares and the largest product are reduced at
 //   once, across one barrier, and no code waits for the root, which is in the scale alone. A product of two 16-bit
@@ -81,17 +81,21 @@ KERNEL(rms_norm_quantize_pairs_2, 2, 2, 128, 8)
 KERNEL(rms_norm_quantize_pairs_4, 4, 2, 128, 8)
 KERNEL(rms_norm_quantize_pairs_8, 8, 2, 128, 8)
 
-#define SLAB_KERNEL(WIDTH)                                                                           \
-    extern "C" __global__ void __launch_bounds__(256) rms_norm_quantize_slab_##WIDTH(               \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) rms_norm_quantize_slab_##WIDTH##_##LANES(     \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, unsigned char* __restrict__ q,  \
         float* __restrict__ scale, long long rows, long long cols) {                                \
         start_early();                                                                               \
-        quantise_slab<WIDTH>(x, w, q, scale, rows, cols);                                            \
+        quantise_slab<WIDTH, LANES>(x, w, q, scale, rows, cols);                                     \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+#ifndef SCALAR_IS_FLOAT32
+SLAB_KERNELS(2)
+SLAB_KERNELS(4)
+#endif
 
 // Rows that do not start on 16 bytes: packs lie where x is aligned, the codes of each alike, and the elements beside them
 // go one by one.

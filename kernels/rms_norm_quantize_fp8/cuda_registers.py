@@ -4,11 +4,16 @@ import torch
 
 from roofscope.kernels.shared.row_pieces import row_pieces
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed, launch_rows, starts_early
-from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
+from roofscope.kernels.shared.slab import Slab, Space, launch_slab, slab_of
 
 WARP = 32
-LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 128, 2**14
-SLAB_ROWS_OF_A_COLUMN = 1024  # at least: a thread has a row
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 2**14
+SLAB_LANES = (
+    (1, 32),
+    (2, 64),
+    (4, 128),
+)  # of a row of up to so many columns; more than one of 16-bit elements
+LANES_OF_A_COLUMN = 768  # at least, of all rows: a lane has much to do
 PACKS = 4  # of a thread
 PIECE_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024
@@ -22,8 +27,7 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
     scale = torch.empty(rows, dtype=torch.float32, device=x.device)
     tensors = (x, w, q, scale)
     packs = -(-cols * x.element_size() // PACK_BYTES)
-    fewest, space = max(FEWEST_SLAB_ROWS, SLAB_ROWS_OF_A_COLUMN * cols), Space(code_bytes=1, column_floats=1)
-    slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, fewest, space)
+    slab = slab_of_rows(x)
     if slab and q.data_ptr() % PACK_BYTES == 0:
         launch_slab(program, "rms_norm_quantize", slab, *tensors, rows, cols)
         return q, scale
@@ -46,6 +50,16 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
     else:
         launch_rows(program, "rms_norm_quantize", *tensors, at_any_alignment=_lie_alike(x, q), pairs=True)
     return q, scale
+
+
+def slab_of_rows(x: torch.Tensor) -> Slab | None:
+    """For many short rows that begin on no 16 bytes."""
+    rows, cols = x.shape
+    lanes = next((lanes for lanes, most in SLAB_LANES if cols <= most), 0)
+    if not lanes or (lanes > 1 and x.element_size() != 2) or rows * lanes < LANES_OF_A_COLUMN * cols:
+        return None
+    space = Space(code_bytes=1, column_floats=1)
+    return slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, space, lanes=lanes)
 
 
 def _lie_alike(x: torch.Tensor, q: torch.Tensor) -> bool:

@@ -2,7 +2,8 @@
 //
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 // Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones. Where
-//   short rows begin on no 16 bytes and are many, a thread has one, in shared memory.
+//   short rows begin on no 16 bytes and are many, a thread has one, in shared memory. Of float32 in many rows a warp has
+//   up to four of some hundred columns, one element a lane and access: nothing is to be aligned, and all is under way.
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
 //   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
@@ -92,6 +93,44 @@ SHORT_KERNEL(4)
 SHORT_KERNEL(8)
 SHORT_KERNEL(16)
 
+#ifdef SCALAR_IS_FLOAT32
+// A warp ROWS rows, EACH elements a lane of each.
+template <int EACH, int ROWS>
+__device__ __forceinline__ void sum_of_columns(const SCALAR* x, float* y, long long rows, long long cols) {
+    const long long row = thread_of_grid() / WARP * ROWS;
+    const int lane = threadIdx.x % WARP;
+    float values[ROWS][EACH];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const SCALAR* const from = x + (row + r) * cols + lane;
+        const int length = row + r < rows ? static_cast<int>(cols) - lane : 0;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) values[r][e] = e * WARP < length ? to_float(from[e * WARP]) : 0.0f;
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) sum += values[r][e];
+        sum = warp_sum(sum);
+        if (lane == 0 && row + r < rows) y[row + r] = sum;
+    }
+}
+
+#define COLUMNS_KERNEL(EACH, ROWS)                                                             \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_columns_##EACH##_##ROWS(         \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                         \
+        sum_of_columns<EACH, ROWS>(x, y, rows, cols);                                          \
+    }
+
+COLUMNS_KERNEL(4, 2)
+COLUMNS_KERNEL(4, 4)
+COLUMNS_KERNEL(8, 2)
+COLUMNS_KERNEL(16, 1)
+COLUMNS_KERNEL(32, 1)
+#endif
+
 // Element by element, EACH a thread: less to do before the first load, where that is most of the time.
 template <int EACH>
 __device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int thread, int threads) {
@@ -147,7 +186,7 @@ __device__ __forceinline__ void sum_of_slab(const SCALAR* x, float* y, long long
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                     \
-    extern "C" __global__ void __launch_bounds__(256) row_sum_slab_##WIDTH(                    \
+    extern "C" __global__ void __launch_bounds__(256) row_sum_slab_##WIDTH##_1(                  \
         const SCALAR* __restrict__ x, float* __restrict__ y, long long rows, long long cols) { \
         start_early();                                                                         \
         sum_of_slab<WIDTH>(x, y, rows, cols);                                                  \

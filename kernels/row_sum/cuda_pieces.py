@@ -9,7 +9,10 @@ PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
 MOST_ELEMENTS, ELEMENTS_OF_LANE = 8, 4  # of a row that goes element by element
-LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 2**15
+LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 288, 2**15
+# Elements of a lane and rows of a warp, of float32; where rows are fewer, fewer of them, for more warps.
+ROWS_OF_EACH, FEWER_OF_EACH = {4: 4, 8: 2, 16: 1, 32: 1}, {4: 2, 8: 2, 16: 1, 32: 1}
+FEWER_ROWS = 2**13
 LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_WARP_ROW_OF_FEW_BYTES = 1024
 FEW_ROWS_PER_MULTIPROCESSOR = 8
@@ -43,6 +46,10 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
             program.launch(f"row_sum_lanes_{lanes}", blocks, threads, x, y, rows, cols, overlaps=True)
             return y
     few = rows <= FEW_ROWS_PER_MULTIPROCESSOR * program.multiprocessor_count
+    if not few and (chosen := columns_of(rows, cols, x.element_size())):
+        name, blocks = chosen
+        program.launch(name, blocks, threads, x, y, rows, cols, overlaps=True)
+        return y
     if row_bytes <= (LONGEST_WARP_ROW_OF_FEW_BYTES if few else LONGEST_WARP_ROW_BYTES):
         program.launch("row_sum_warp", -(-rows // WARPS), threads, x, y, rows, cols, overlaps=True)
         return y
@@ -70,3 +77,12 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     program.launch(name, (rows, pieces), threads, x, sums, cols, length, overlaps=True)
     program.launch("row_sum_pieces", rows, -(-pieces // WARP) * WARP, sums, y, pieces, overlaps=True)
     return y
+
+
+def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:
+    """A kernel that gives a warp some rows of float32, an element a lane and access, and its blocks."""
+    each = next((each for each in ROWS_OF_EACH if cols <= each * WARP), None)
+    if each is None or element_bytes != 4:
+        return None
+    together = (FEWER_OF_EACH if rows <= FEWER_ROWS else ROWS_OF_EACH)[each]
+    return f"row_sum_columns_{each}_{together}", -(-rows // (together * WARPS))

@@ -24,8 +24,8 @@ __device__ __forceinline__ void slab_gradients(
     const float one_of_cols = 1.0f / cols;
     float of_dw = 0.0f, of_db = 0.0f;
     for (long long number = blockIdx.x; number * threads < rows; number += gridDim.x) {
-        const Slab gradients(slab_packs, rows, cols, number);
-        const Slab values(behind_slabs(slab_packs, cols, 1), rows, cols, number);
+        const Slab gradients(slab_packs, rows, cols, number, blockDim.x);
+        const Slab values(behind_slabs(slab_packs, cols, 1), rows, cols, number, blockDim.x);
         __syncthreads();  // the slab before has been stored
         gradients.begin_load(dy);
         values.begin_load(x);

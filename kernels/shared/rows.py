@@ -13,20 +13,37 @@ _WARP = 32
 _LANES_PACKS = 4  # of a thread in a row group of lanes
 _LANES_THREADS = 128  # of a block of short rows
 # Of a row that goes element by element, and elements of each.
-_LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
+_LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4), (16, 8))
+_MOST_NARROW_ELEMENTS = 64  # by elements of a row that begins on 4 bytes
 _PAIR_LANES = (1, 2, 4, 8)  # of a row of up to two packs each, where rows are many
+_ONES_LANES = (4, 8, 16, 32)  # of a row of 16-bit elements with a pack each
+_FEWEST_ONES_COLS = 17
+# In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
+# their rows, eight for each that there is and so many once.
+ONES_UNLESS_KEPT = 12 * 2**20
 # Of a slab: shorter rows go as fast by elements, and of fewer elements shared memory does not pay, nor where
 # rows are long for how few threads have one.
 _LEAST_SLAB_COLS, _LEAST_SLAB_ELEMENTS, _ROWS_OF_A_COLUMN = 5, 2**20, 768
 _LONGEST_SLAB_ROW_BYTES = 128
-# Where rows begin on no 4 bytes and columns have scales, which lie otherwise in every row, all else is slow.
-_LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS, _NARROWEST_BYTES = 256, 2**14, 4
-_HELD_BYTES = 2  # of the elements of rows that a thread holds
+# Where columns have scales and rows begin on no 4 bytes, scales lie otherwise in each, and all else is slow.
+_LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS, _NARROWEST_BYTES = 514, 2**11, 4
+# By elements a row takes room for a power of two of them: rows that lanes keep pay from so much room on.
+_LEAST_KEPT_ELEMENTS = 3 * 2**18
+_HELD_BYTES = 2  # of the elements of rows that lanes keep
 _MOST_THREADS = 512  # of a block that is a row group
 _BLOCK_PACKS = (4, 8)  # of a thread then, at most
 _FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work
 _FEW_ROWS_THREADS = 64  # of a block then
 _UNEVEN_BLOCKS = 4  # of a multiprocessor, at most, where calls start early
+
+
+class Short(NamedTuple):
+    """How ``<name>_slab_<width>_<lanes>`` take short rows that begin on no 16 bytes."""
+
+    space: Space  # in shared memory
+    # Of a row of up to so many columns of 16 bits, or one more where those are odd; of float32 a lane has it.
+    lanes: tuple[tuple[int, int], ...] = ((1, 64),)
+    kept: bool = False  # in registers, of 16 bits
 
 
 class Held(NamedTuple):
@@ -44,9 +61,10 @@ def launch_rows(
     at_any_alignment: bool = False,
     narrow: tuple[int, ...] = (),
     narrow_packs: int = _BLOCK_PACKS[-1],
-    by_elements: bool = False,
+    by_elements: int = 0,
+    ones: float = 0,
     pairs: bool = False,
-    slab: Space | None = None,
+    slab: Short | None = None,
     held: Held | None = None,
 ) -> None:
     """Launch ``<name>_lanes_8``, ``_warp_1``, ``_block_4`` or another over the rows of ``x``, (rows, cols).
@@ -55,19 +73,23 @@ def launch_rows(
     ``at_any_alignment``: there are ``<name>_any_8``, ``_any_block_4`` and so on for rows that are not packed.
     ``narrow``: the bytes on which such rows may all start so that there are ``<name>_lanes_8_by_<bytes>``,
     ``_block_4_by_<bytes>`` and so on for them, up to ``narrow_packs`` of a thread. ``by_elements``: there are
-    ``<name>_elements_<lanes>_<each>`` for short rows that are not packed. ``pairs``: there are
-    ``<name>_pairs_1`` to ``_8`` for many short rows that are. ``slab``: there are ``<name>_slab_1``, ``_2``
-    and ``_4`` for many short rows that are not, a thread each, which need so much shared memory. ``held``:
-    there are ``<name>_held_8_1`` and so on for rows of 16-bit elements that such a thread holds.
+    ``<name>_elements_<lanes>_<each>`` for short rows that are not packed, of up to so many columns. ``ones``:
+    there are ``<name>_ones_4_by_<bytes>`` to ``_32`` for narrow short rows of 16 bits, unless they cost so
+    much more than slabs. ``pairs``: there are ``<name>_pairs_1`` to ``_8`` for many short rows that are
+    packed. ``slab``: how those that are not go by way of shared memory, where they are many. ``held``: there
+    are ``<name>_held_8_1`` and so on for rows of 16-bit elements that a thread holds there.
     """
     rows, cols = x.shape
     tensors = (x, *others)
     access = access_bytes(cols, *tensors)
-    if slab and (found := many_short_rows(slab, x, *others)):
+    few_elements = 0 < cols <= by_elements and access < PACK_BYTES
+    if found := ones_of(x, access, ones):
+        group, grid, block = found
+    elif slab and (found := many_short_rows(slab, x, *others)):
         name, grid, block, shared = _slab_kernel(name, x, found, held)
         program.launch(name, grid, block, *tensors, rows, cols, shared_bytes=shared, overlaps=True)
         return
-    if by_elements and access < PACK_BYTES and 0 < cols <= math.prod(_LANES_AND_EACH[-1]):
+    elif few_elements and (access not in narrow or cols <= _MOST_NARROW_ELEMENTS):
         lanes, each = next(pair for pair in _LANES_AND_EACH if cols <= math.prod(pair))
         group, grid, block = f"elements_{lanes}_{each}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
     elif access in narrow and 0 < cols <= narrow_packs * _MOST_THREADS * PACK_BYTES // x.element_size():
@@ -99,18 +121,39 @@ def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
     return access_bytes(cols, *tensors) == PACK_BYTES
 
 
-def many_short_rows(space: Space, x: torch.Tensor, *others: torch.Tensor) -> Slab | None:
+def ones_of(x: torch.Tensor, access: int, most: float) -> tuple[str, int, int] | None:
+    """``ones_4_by_8`` or another, its blocks and their threads, for rows that all begin on ``access`` bytes.
+
+    None where it would cost more than ``most``, or where no such kernel takes the rows.
+    """
+    rows, cols = x.shape
+    pack = PACK_BYTES // _HELD_BYTES
+    lanes = next((lanes for lanes in _ONES_LANES if cols <= lanes * pack), 0)
+    takes = x.element_size() == _HELD_BYTES and _NARROWEST_BYTES <= access < PACK_BYTES
+    if not lanes or not takes or cols < _FEWEST_ONES_COLS or rows * (9 * lanes * pack - 8 * cols) > most:
+        return None
+    return f"ones_{lanes}_by_{access}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
+
+
+def many_short_rows(short: Short, x: torch.Tensor, *others: torch.Tensor) -> Slab | None:
     """A slab for rows so short and many that nothing else is as fast; all tensors begin on 16 bytes."""
     rows, cols = x.shape
     if any(tensor.data_ptr() % PACK_BYTES for tensor in others):
         return None
-    row_bytes = cols * x.element_size()
-    if row_bytes > _LONGEST_SLAB_ROW_BYTES:
-        loose = space.column_floats > 0 and row_bytes % _NARROWEST_BYTES != 0
-        return slab_of(x, _LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS, space) if loose else None
-    if cols < _LEAST_SLAB_COLS or rows * cols < _LEAST_SLAB_ELEMENTS:
+    two_bytes = x.element_size() == _HELD_BYTES
+    kept, row_bytes = short.kept and two_bytes, cols * x.element_size()
+    lanes = next((lanes for lanes, most in short.lanes if cols - cols % 2 <= most), 0) if two_bytes else 1
+    if not lanes or cols < _LEAST_SLAB_COLS:
         return None
-    return slab_of(x, _LONGEST_SLAB_ROW_BYTES, _ROWS_OF_A_COLUMN * cols, space)
+    if row_bytes > _LONGEST_SLAB_ROW_BYTES:
+        is_slow = short.space.column_floats > 0 and (kept or row_bytes % _NARROWEST_BYTES != 0)
+        longest, fewest = _LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS
+        return slab_of(x, longest, fewest, short.space, lanes=lanes) if is_slow else None
+    elements = rows << (cols - 1).bit_length() if kept else rows * cols
+    if elements < (_LEAST_KEPT_ELEMENTS if kept else _LEAST_SLAB_ELEMENTS):
+        return None
+    fewest = 1 if kept else _ROWS_OF_A_COLUMN * cols
+    return slab_of(x, _LONGEST_SLAB_ROW_BYTES, fewest, short.space, lanes=lanes)
 
 
 def _slab_kernel(name: str, x: torch.Tensor, slab: Slab, held: Held | None) -> tuple[str, int, int, int]:
@@ -122,7 +165,7 @@ def _slab_kernel(name: str, x: torch.Tensor, slab: Slab, held: Held | None) -> t
         size = next(size for size in held.sizes if each <= size)
         shared = _LANES_THREADS * cols * _HELD_BYTES
         return f"{name}_held_{size}_{slab.width}", -(-rows // _LANES_THREADS), _LANES_THREADS, shared
-    return f"{name}_slab_{slab.width}", slab.blocks, slab.threads, slab.shared_bytes
+    return f"{name}_slab_{slab.width}_{slab.lanes}", slab.blocks, slab.threads, slab.shared_bytes
 
 
 def _row_group(

@@ -1,4 +1,5 @@
-// Short rows, a thread each, by way of shared memory: those of a block are one run, which comes and goes by 16 bytes.
+// Short rows, a thread or some lanes each, by way of shared memory: those of a block are one run, which comes and goes by
+// 16 bytes.
 //
 // A thread walks along its row by accesses of WIDTH elements, the widest that every row begins on. Rows are then an odd
 // number of them apart, or they would begin on more, and lanes fall in different banks.
@@ -18,12 +19,13 @@ struct Slab {
     int rows, cols, count;  // of elements
     Bits* packs;
 
-    __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols)
-        : Slab(packs, all_rows, all_cols, blockIdx.x) {}
-    // Slab number `number`.
-    __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols, long long number)
-        : first(number * blockDim.x), cols(static_cast<int>(all_cols)), packs(packs) {
-        rows = static_cast<int>(min(all_rows - first, static_cast<long long>(blockDim.x)));
+    // Some lanes a row.
+    __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols, int lanes = 1)
+        : Slab(packs, all_rows, all_cols, static_cast<long long>(blockIdx.x), static_cast<int>(blockDim.x) / lanes) {}
+    // Slab number `number`, of up to `most` rows.
+    __device__ __forceinline__ Slab(Bits* packs, long long all_rows, long long all_cols, long long number, int most)
+        : first(number * most), cols(static_cast<int>(all_cols)), packs(packs) {
+        rows = static_cast<int>(min(all_rows - first, static_cast<long long>(most)));
         count = rows * cols;
     }
     __device__ __forceinline__ SCALAR* row(int number) const {

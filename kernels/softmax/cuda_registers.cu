@@ -77,6 +77,17 @@ KERNEL(softmax_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
 KERNELS_BY(8)
 KERNELS_BY(4)
 
+// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
+#ifndef SCALAR_IS_FLOAT32
+#define ONES_BY(BYTES)                                                                                        \
+    KERNEL(softmax_ones_4_by_##BYTES, 4, 1, 128, 7, BYTES / sizeof(SCALAR))        \
+    KERNEL(softmax_ones_8_by_##BYTES, 8, 1, 128, 7, BYTES / sizeof(SCALAR))        \
+    KERNEL(softmax_ones_16_by_##BYTES, 16, 1, 128, 7, BYTES / sizeof(SCALAR))      \
+    KERNEL(softmax_ones_32_by_##BYTES, 32, 1, 128, 7, BYTES / sizeof(SCALAR))
+ONES_BY(8)
+ONES_BY(4)
+#endif
+
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
@@ -105,10 +116,7 @@ KERNEL_OF_ELEMENTS(2, 4)
 KERNEL_OF_ELEMENTS(4, 4)
 KERNEL_OF_ELEMENTS(8, 4)
 KERNEL_OF_ELEMENTS(16, 4)
-KERNEL_OF_ELEMENTS(4, 1)
-KERNEL_OF_ELEMENTS(8, 1)
-KERNEL_OF_ELEMENTS(16, 1)
-KERNEL_OF_ELEMENTS(16, 2)
+KERNEL_OF_ELEMENTS(16, 8)
 
 // Many short rows that begin on 16 bytes: as few lanes as have two packs each.
 KERNEL(softmax_pairs_1, 1, 2, 128, 7, PACK)
@@ -139,7 +147,7 @@ __device__ __forceinline__ void softmax_slab(const SCALAR* x, SCALAR* y, long lo
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) softmax_slab_##WIDTH(                                   \
+    extern "C" __global__ void __launch_bounds__(256) softmax_slab_##WIDTH##_1(                                 \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {               \
         start_early();                                                                                        \
         softmax_slab<WIDTH>(x, y, rows, cols);                                                                \

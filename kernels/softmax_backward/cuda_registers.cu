@@ -3,11 +3,12 @@
 // Formula: dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c]). 4 rows cols FLOP, 3 rows cols s bytes.
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes of dy and as many of y, all of which are under way at once.
-//   Rows that do not start on 16 bytes have a few elements more at their edges, one a thread. A row that is too long
+//   Short rows that start on 4 or 8 bytes have a lane for each pack, by narrower accesses; others
+//   that do not start on 16 have a few elements more at their edges, one a thread. A row that is too long
 //   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
 //   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
 //   launched while the first one works. Rows of up to 64 elements that are not packed go
-//   element by element, several a warp, or where they are very many a thread each, by way of shared memory.
+//   element by element, several a warp, or where they are very many a thread or two lanes each, by way of shared memory.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/overlap.cuh"
@@ -23,9 +24,9 @@ __device__ __forceinline__ float dot(const Bits& dy, const Bits& y) {
     return sum;
 }
 
-template <bool PACKED>
+template <class Where>
 __device__ __forceinline__ void store_gradient(
-    const Share<PACKED>& share, int p, const Bits& dy, const Bits& y, float sum, SCALAR* dx
+    const Where& share, int p, const Bits& dy, const Bits& y, float sum, SCALAR* dx
 ) {
     float gradients[PACK], powers[PACK];
     unpack(dy, gradients);
@@ -35,11 +36,11 @@ __device__ __forceinline__ void store_gradient(
     share.store(dx, p, gradients);
 }
 
-template <int GROUP, int PACKS>
+template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void backward_row(
     const SCALAR* dy, const SCALAR* y, SCALAR* dx, long long rows, long long cols
 ) {
-    const Share<true> share = group_share<GROUP>(rows, cols);
+    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
     const long long start = group_row<GROUP>() * cols;
     Bits gradients[PACKS], powers[PACKS];
     share.load_evict_last(dy + start, gradients);
@@ -56,27 +57,38 @@ __device__ __forceinline__ void backward_row(
 }
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS, WIDTH)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
         start_early();                                                                                        \
-        backward_row<GROUP, PACKS>(dy, y, dx, rows, cols);                                                    \
+        backward_row<GROUP, PACKS, WIDTH>(dy, y, dx, rows, cols);                                             \
     }
 
-KERNEL(softmax_backward_lanes_8, 8, 4, 128, 8)
-KERNEL(softmax_backward_lanes_16, 16, 4, 128, 8)
-KERNEL(softmax_backward_lanes_32, 32, 4, 128, 8)
-KERNEL(softmax_backward_warp_1, 32, 1, 128, 8)
-KERNEL(softmax_backward_warp_2, 32, 2, 128, 8)
-KERNEL(softmax_backward_block_4, BLOCK_GROUP, 4, 512, 2)
-KERNEL(softmax_backward_block_8, BLOCK_GROUP, 8, 512, 1)
+KERNEL(softmax_backward_lanes_8, 8, 4, 128, 8, PACK)
+KERNEL(softmax_backward_lanes_16, 16, 4, 128, 8, PACK)
+KERNEL(softmax_backward_lanes_32, 32, 4, 128, 8, PACK)
+KERNEL(softmax_backward_warp_1, 32, 1, 128, 8, PACK)
+KERNEL(softmax_backward_warp_2, 32, 2, 128, 8, PACK)
+KERNEL(softmax_backward_block_4, BLOCK_GROUP, 4, 512, 2, PACK)
+KERNEL(softmax_backward_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
 
 // Many short rows that begin on 16 bytes: as few lanes as have two packs each.
-KERNEL(softmax_backward_pairs_1, 1, 2, 128, 8)
-KERNEL(softmax_backward_pairs_2, 2, 2, 128, 8)
-KERNEL(softmax_backward_pairs_4, 4, 2, 128, 8)
-KERNEL(softmax_backward_pairs_8, 8, 2, 128, 8)
+KERNEL(softmax_backward_pairs_1, 1, 2, 128, 8, PACK)
+KERNEL(softmax_backward_pairs_2, 2, 2, 128, 8, PACK)
+KERNEL(softmax_backward_pairs_4, 4, 2, 128, 8, PACK)
+KERNEL(softmax_backward_pairs_8, 8, 2, 128, 8, PACK)
+
+// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
+#ifndef SCALAR_IS_FLOAT32
+#define ONES_BY(BYTES)                                                                                        \
+    KERNEL(softmax_backward_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))                          \
+    KERNEL(softmax_backward_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))                          \
+    KERNEL(softmax_backward_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))                        \
+    KERNEL(softmax_backward_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
+ONES_BY(8)
+ONES_BY(4)
+#endif
 
 // ---- Rows that begin anywhere ------------------------------------------------------------------
 
@@ -211,17 +223,20 @@ SHORT_KERNEL(4, 4)
 SHORT_KERNEL(8, 4)
 SHORT_KERNEL(16, 4)
 
-#define SLAB_KERNEL(WIDTH)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH(                         \
+#define SLAB_KERNEL(WIDTH, LANES)                                                                            \
+    extern "C" __global__ void __launch_bounds__(256) softmax_backward_slab_##WIDTH##_##LANES(               \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long rows, long long cols) {                                                                    \
         start_early();                                                                                       \
-        backward_of_slab<WIDTH>(dy, y, dx, rows, cols);                                                      \
+        backward_of_slab<WIDTH, LANES>(dy, y, dx, rows, cols);                                               \
     }
 
-SLAB_KERNEL(1)
-SLAB_KERNEL(2)
-SLAB_KERNEL(4)
+#define SLAB_KERNELS(LANES) SLAB_KERNEL(1, LANES) SLAB_KERNEL(2, LANES) SLAB_KERNEL(4, LANES)
+
+SLAB_KERNELS(1)
+#ifndef SCALAR_IS_FLOAT32
+SLAB_KERNELS(2)
+#endif
 
 #ifdef HAS_CLUSTERS
 // A cluster a row, a piece of `length` elements a block.

@@ -7,9 +7,12 @@ import torch
 from roofscope.kernels.shared.row_pieces import CLUSTERS_FROM, cluster_pieces, row_pieces
 from roofscope.kernels.shared.rows import (
     PACK_BYTES,
+    Short,
+    access_bytes,
     are_packed,
     launch_rows,
     many_short_rows,
+    ones_of,
     starts_early,
 )
 from roofscope.kernels.shared.slab import Space, launch_slab
@@ -23,6 +26,7 @@ FEW_PACKS = 4  # and of those whose row others have too, where rows are few
 SPREAD_FROM_PACKS, LEAST_SHARED_PACKS, CUT_FROM_PACKS = 768, 256, 2048
 # Of a row that goes element by element, and elements of each.
 LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
+SHORT = Short(Space(slabs=2), ((1, 16), (2, 64)))  # as in cuda_registers.cu
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 
@@ -35,10 +39,14 @@ def run(program, dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if not is_long and are_packed(cols, dy, y, dx):
         launch_rows(program, "softmax_backward", dy, y, dx, pairs=True)
         return dx
+    if found := ones_of(dy, access_bytes(cols, dy, y, dx), math.inf):
+        name, grid, block = found
+        program.launch(f"softmax_backward_{name}", grid, block, dy, y, dx, rows, cols, overlaps=True)
+        return dx
     if len({tensor.data_ptr() % PACK_BYTES for tensor in (dy, y, dx)}) > 1:
         program.launch("softmax_backward_elements", rows, MOST_THREADS, dy, y, dx, rows, cols, overlaps=True)
         return dx
-    if slab := many_short_rows(Space(slabs=2), dy, y, dx):
+    if slab := many_short_rows(SHORT, dy, y, dx):
         launch_slab(program, "softmax_backward", slab, dy, y, dx, rows, cols)
         return dx
     if not is_long:

@@ -3,8 +3,8 @@
 //
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes, or
-//   where they begin on no 16 bytes a thread, by way of shared memory. Each thread takes
-//   every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
+//   where they begin on no 16 bytes a thread, by way of shared memory. Of 65 to 512 columns of float32 a warp has up to four
+//   rows, an element a lane and access: nothing is to be aligned. Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
@@ -155,7 +155,7 @@ __device__ __forceinline__ void weighted_sum_of_slab(
 }
 
 #define SLAB_KERNEL(WIDTH)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH(                                      \
+    extern "C" __global__ void __launch_bounds__(256) weighted_sum_slab_##WIDTH##_1(                                    \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
         long long cols) {                                                                                             \
         start_early();                                                                                                \
@@ -165,6 +165,49 @@ __device__ __forceinline__ void weighted_sum_of_slab(
 SLAB_KERNEL(1)
 SLAB_KERNEL(2)
 SLAB_KERNEL(4)
+
+#ifdef SCALAR_IS_FLOAT32
+// A warp ROWS rows, EACH elements a lane of each, which has the same columns of every row and their weights once.
+template <int EACH, int ROWS>
+__device__ __forceinline__ void weighted_sum_of_columns(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    const long long row = thread_of_grid() / WARP * ROWS;
+    const int lane = threadIdx.x % WARP, length = static_cast<int>(cols) - lane;
+    float weights[EACH], values[ROWS][EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) weights[e] = e * WARP < length ? to_float(w[lane + e * WARP]) : 0.0f;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const SCALAR* const from = x + (row + r) * cols + lane;
+        const int left = row + r < rows ? length : 0;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) values[r][e] = e * WARP < left ? to_float(from[e * WARP]) : 0.0f;
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) sum = fmaf(values[r][e], weights[e], sum);
+        sum = warp_sum(sum);
+        if (lane == 0 && row + r < rows) from_float(sum, y[row + r]);
+    }
+}
+
+#define COLUMNS_KERNEL(EACH, ROWS)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(128) weighted_sum_columns_##EACH##_##ROWS(                           \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
+        long long cols) {                                                                                             \
+        start_early();                                                                                                \
+        weighted_sum_of_columns<EACH, ROWS>(x, w, y, rows, cols);                                                     \
+    }
+
+COLUMNS_KERNEL(4, 1)
+COLUMNS_KERNEL(4, 4)
+COLUMNS_KERNEL(8, 1)
+COLUMNS_KERNEL(8, 2)
+COLUMNS_KERNEL(16, 2)
+#endif
 
 // ---- A few long rows ---------------------------------------------------------------------------
 

@@ -14,6 +14,10 @@ LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 512, 2**10
 SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES: a thread has a row
 SHORT_SLAB_ROW_BYTES = 128
+FEWEST_COLUMNS = 65
+# Elements of a lane and rows of a warp, of float32; where rows are fewer, fewer of them, for more warps.
+ROWS_OF_EACH, FEWER_OF_EACH = {4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2}
+FEWER_ROWS = 2**13
 PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
 MANY_THREADS = 1024  # of a row that a multiprocessor has alone
@@ -27,6 +31,10 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     row_bytes = cols * x.element_size()
+    if chosen := columns_of(rows, cols, x.element_size()):
+        name, blocks = chosen
+        program.launch(name, blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
+        return y
     fewest = FEWEST_SLAB_ROWS if row_bytes <= SHORT_SLAB_ROW_BYTES else SLAB_ROWS_OF_A_COLUMN * cols
     if slab := slab_of(x, LONGEST_SLAB_ROW_BYTES, fewest, Space(column_floats=1)):
         launch_slab(program, "weighted_sum", slab, x, w, y, rows, cols)
@@ -64,3 +72,12 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     program.launch(f"weighted_sum_{name}_piece", grid, MOST_THREADS, *arguments, overlaps=True)
     program.launch("weighted_sum_pieces", rows, 4 * WARP, sums, y, pieces, overlaps=True)
     return y
+
+
+def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:
+    """A kernel that gives a warp some rows of float32, an element a lane and access, and its blocks."""
+    each = next((each for each in ROWS_OF_EACH if cols <= each * WARP), None)
+    if each is None or cols < FEWEST_COLUMNS or element_bytes != 4:
+        return None
+    together = (FEWER_OF_EACH if rows <= FEWER_ROWS else ROWS_OF_EACH)[each]
+    return f"weighted_sum_columns_{each}_{together}", -(-rows // (together * WARPS))

@@ -33,6 +33,36 @@ SHAPES = (  # rows, columns: by accesses of one, two and four elements, and of 1
     *((50_001, 24), (40_001, 26), (33_333, 33), (40_003, 61), (33_001, 64), (20_011, 101), (9001, 120)),
     *((5003, 255), (40_001, 250), (1500, 41)),
 )
+# Where a launcher of one of them turns from one kernel to another, and the last block has few rows.
+NORMS = (  # kept by 1 to 16 lanes, few and many; by a pack each; neither
+    *((98_304, 7), (98_303, 7), (49_153, 17), (24_576, 18), (24_577, 31), (12_289, 33), (12_289, 65)),
+    *((2049, 65), (2048, 101), (2049, 127), (2051, 129), (9999, 130), (10_007, 130), (2049, 131)),
+    *((2055, 257), (30_001, 202), (3, 18), (20_165, 66), (20_167, 66), (24_001, 90), (30_001, 90)),
+    *((30_001, 62), (5, 250), (41_001, 250), (278_332, 26), (50_001, 60), (50_001, 126)),
+)
+BORDERS = {
+    **dict.fromkeys(IN_REGISTERS, NORMS),
+    "rms_norm_quantize_fp8": (
+        (24_577, 31),
+        (16_384, 33),
+        (22_657, 59),
+        (16_383, 60),
+        (24_001, 65),
+        (24_577, 127),
+    ),
+    "row_sum": (
+        *((1056, 200), (1057, 200), (8192, 66), (8193, 66), (33_001, 72), (33_001, 73), (20_003, 128)),
+        *((8192, 129), (8195, 256), (4097, 257), (3001, 512), (3001, 513), (1059, 1024), (2001, 1025)),
+    ),
+    "weighted_sum": (
+        *((5, 65), (8192, 65), (8197, 128), (70_001, 64), (8192, 129), (8195, 256), (3001, 257), (3003, 512)),
+        *((1, 511), (3001, 513)),
+    ),
+    "cumsum": (
+        *((700_001, 4), (400_001, 8), (300_001, 24), (200_000, 40), (50_001, 100), (50_001, 101)),
+        *((30_001, 20), (60_001, 96), (50_003, 127), (21_847, 80), (21_846, 80)),
+    ),
+}
 LONG = ((1, 9_000_001), (3, 4_000_003), (2, 8_388_608), (40, 300_001))  # by rings in float32, some in 16 bits
 CUMSUM = [pair for pair in VERSIONS if pair[0].spec.name == "cumsum"]
 
@@ -43,7 +73,7 @@ def test_many_short_rows(kernel: Kernel, version: Implementation, dtype: Dtype) 
     if dtype not in kernel.spec.dtypes:
         pytest.skip(f"{kernel.spec.name} does not take {dtype.label}.")
     call = built(kernel, version, dtype)
-    for rows, cols in SHAPES:
+    for rows, cols in (*SHAPES, *BORDERS.get(kernel.spec.name, ())):
         if not is_inside(version.domain, {"rows": rows, "cols": cols}, dtype):
             continue
         inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
-from roofscope.kernels.shared.slab import SLAB_BYTES, Space, slab_of
+from roofscope.kernels.shared.slab import SLAB_BYTES, Slab, Space, slab_of
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
@@ -163,6 +163,38 @@ SHORT_ROWS = (
 )
 
 
+def assert_takes_loose_rows(
+    text: str, taken: tuple[str, int, int, int], rows: int, cols: int, size: int
+) -> None:
+    """A kernel of this source for rows that begin on no 16 bytes, which holds one, and blocks for all."""
+    name, blocks, threads, shared_bytes = taken
+    found = re.fullmatch(r".*_(held|slab|ones|elements)_(\d+)_(by_)?(\d+)", name)
+    assert found is not None
+    kind, first, second = found[1], int(found[2]), int(found[4])
+    lanes = {"held": 1, "slab": second}.get(kind, first)
+    assert threads % lanes == 0
+    assert blocks == -(-rows * lanes // threads)
+    assert size == 2 or kind == "elements" or (kind, lanes) == ("slab", 1)
+    if kind == "held":
+        assert f"HELD_KERNELS({first})" in text
+        assert cols <= first + (second == 1)
+    elif kind == "slab":
+        assert f"SLAB_KERNEL({first}" in text
+        assert f"SLAB_KERNELS({lanes})" in text or (lanes == 1 and f"SLAB_KERNEL({first})" in text)
+        assert "NormRow" not in text or size == 4 or cols - cols % 2 <= 16 * lanes
+    elif kind == "ones":
+        assert f"_ones_{first}_by_##BYTES, {first}, 1, " in text
+        assert cols <= 8 * lanes
+        assert second == math.gcd(16, cols * size)
+    else:
+        assert f"ELEMENTS({lanes}, {second})" in text or f"SHORT_KERNEL({lanes}, {second})" in text
+        assert cols <= lanes * second
+    if kind in ("held", "slab"):
+        assert cols % (second if kind == "held" else first) == 0
+        assert threads // lanes * size % 16 == 0  # blocks begin on 16 bytes
+        assert shared_bytes >= threads // lanes * cols * size
+
+
 @pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS)
 def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem: str, others: str) -> None:
     module, text = launcher(kernel, stem), source(kernel, stem)
@@ -184,22 +216,11 @@ def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem:
         x = torch.empty(rows, cols, dtype=dtype)
         beside = [torch.empty(cols, dtype=dtype) if of == "c" else torch.empty_like(x) for of in others]
         module.run(Program(), x, *beside)
-        name, blocks, threads, shared_bytes = launched.pop()
+        name, blocks, threads, _ = taken = launched.pop()
         assert not launched
         packed = cols * size % 16 == 0
         if cols * size <= 128 and not packed:
-            width = int(name.rpartition("_")[2])
-            assert cols % width == 0
-            if "_held_" in name:
-                each = int(name.split("_")[-2])
-                assert f"HELD_KERNELS({each})" in text
-                assert cols <= each + (width == 1)
-                assert size == 2
-            else:
-                assert f"_slab_{width}" in name
-                assert f"SLAB_KERNEL({width})" in text
-            assert blocks == -(-rows // threads)
-            assert shared_bytes >= threads * cols * size
+            assert_takes_loose_rows(text, taken, rows, cols, size)
         elif packed and cols * size <= 256:
             kind, lanes = re.fullmatch(r".*_(pairs|lanes)_(\d+)", name).groups()  # type: ignore[union-attr]
             assert cols * size // 16 <= int(lanes) * (2 if kind == "pairs" else 1)
@@ -209,6 +230,38 @@ def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem:
                 or f"{kind}_{lanes}, " in text
                 or f"PAIRS_KERNEL({lanes})" in text
             )
+
+
+@pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:5])
+def test_loose_rows_of_any_number_have_lanes_enough(kernel: str, stem: str, others: str) -> None:
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    launched: list[tuple[str, int, int, int]] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(
+            self, name: str, grid: int, block: int, *_: object, shared_bytes: int = 0, **__: object
+        ) -> None:
+            launched.append((name, grid, block, shared_bytes))
+
+    kinds = set[str]()
+    for rows, cols in product(
+        (67, 2047, 2049, 20_011, 60_001, 400_001), (*range(1, 132), 177, 255, 256, 257)
+    ):
+        if cols % 8 == 0:
+            continue
+        x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+        beside = [x.new_empty(cols) if of == "c" else torch.empty_like(x) for of in others]
+        module.run(Program(), x, *beside)
+        taken = launched.pop()
+        if found := re.search(r"_(held|slab|ones|elements|short)_", taken[0]):
+            kinds.add(found[1])
+            assert_takes_loose_rows(
+                text, (taken[0].replace("_short_", "_elements_"), *taken[1:]), rows, cols, 2
+            )
+    assert kinds & {"slab", "held"}
+    assert "ones" in kinds
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -302,3 +355,54 @@ def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
         assert blocks % 8 == 0
         assert threads % group == 0
         assert cols + 7 <= group * 8
+
+
+@pytest.mark.parametrize(("kernel", "stem"), [("row_sum", "cuda_pieces"), ("weighted_sum", "cuda_row")])
+def test_warps_of_some_rows_hold_their_columns_and_cover_all_rows(kernel: str, stem: str) -> None:
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    for rows, cols in product((1, 1057, 8192, 8193, 70_001), (65, 128, 129, 256, 257, 512)):
+        name, blocks = module.columns_of(rows, cols, 4)
+        each, together = map(int, name.removeprefix(f"{kernel}_columns_").split("_"))
+        assert f"COLUMNS_KERNEL({each}, {together})" in text
+        assert cols <= each * module.WARP <= 2 * cols
+        assert (blocks - 1) * module.WARPS * together < rows <= blocks * module.WARPS * together
+        assert module.columns_of(rows, cols, 2) is None
+    assert module.columns_of(70_001, 1025, 4) is None
+
+
+def test_cumsum_gives_threads_rows_that_fit_lanes_badly() -> None:
+    module = launcher("cumsum", "cuda_lookback")
+
+    def slab(rows: int, cols: int, dtype: torch.dtype) -> Slab | None:
+        return module.slab_of_rows(torch.empty(rows, cols, dtype=dtype, device="meta"))
+
+    many = ((700_001, 4), (400_001, 8), (300_001, 24), (200_000, 40), (50_001, 100), (50_001, 101))
+    for rows, cols in many:
+        found = slab(rows, cols, torch.float32)
+        assert found is not None
+        assert found.shared_bytes <= SLAB_BYTES
+    other = ((400_001, 16), (400_001, 32), (60_001, 64), (200_001, 96), (30_001, 20), (50_001, 132))
+    for rows, cols in other:
+        assert slab(rows, cols, torch.float32) is None
+    assert slab(400_001, 24, torch.bfloat16) is None
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_slab_by_lanes_fits_a_block_and_begins_on_whole_packs(dtype: torch.dtype, lanes: int) -> None:
+    spaces = (Space(), Space(slabs=2, column_floats=1), Space(code_bytes=1, column_floats=1))
+    for rows, cols, space in product((1, 259, 70_001), range(5, 258), spaces):
+        if cols > 16 * lanes + 1 or (lanes == 16 and cols < 130):  # where eight are enough
+            continue
+        x = torch.empty(rows, cols, dtype=dtype, device="meta")
+        found = slab_of(x, 1028, 1, space, packed=True, lanes=lanes)
+        assert found is not None
+        here = found.threads // lanes  # rows of a block
+        row_bytes = cols * dtype.itemsize
+        assert found.lanes == lanes
+        assert cols % found.width == 0
+        assert here % 16 == 0
+        assert (found.blocks - 1) * here < rows <= found.blocks * here
+        bytes_of_rows = here * (space.slabs * row_bytes + space.code_bytes * cols)
+        assert bytes_of_rows <= SLAB_BYTES
+        assert found.shared_bytes == bytes_of_rows + 4 * space.column_floats * cols
