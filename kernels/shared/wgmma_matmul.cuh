@@ -76,7 +76,7 @@ __device__ __forceinline__ void multiply(
     const unsigned rows_of_tiles = count_of(m, CLUSTER_M), columns_of_tiles = count_of(n, CLUSTER_N);
     const unsigned tiles = rows_of_tiles * columns_of_tiles;
     const auto row_and_column = [&](unsigned tile, int& row, int& column) {
-        const TileIndex index = grouped_tile(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
+        const TileIndex index = grouped_tile_early(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
         row = index.row * CLUSTER_M + in_column * BLOCK_M;
         column = index.column * CLUSTER_N + in_row * BLOCK_N;
     };
