@@ -2,8 +2,8 @@
 //
 // Formula: C[i, j] = sum over blocks t of scale_a[t, i] scale_b[j / 128, t] (sum over l in t of A[i, l] B[j, l]);
 //   2 m n k FLOP, m k + n k + 2 m n bytes and those of the scales.
-// Mapping: neighbouring threads compute neighbouring columns of a row of C, each walking along a row of A, which the
-//   warp shares, and one of B, its own.
+// Mapping: a block computes 32 rows and 8 columns of C, a warp 4 rows of them. Each thread walks along a row of A and one
+//   of B: 12 rows for a warp, where a warp of one row of C would read 33, a line of memory each.
 // Lesson: an element of 8 bits has to be made a float before it is multiplied, which takes longer than the product.
 // Idea: the definition.
 #include <cuda_fp8.h>
@@ -11,6 +11,7 @@
 #include "shared/common.cuh"
 
 constexpr int BLOCK = 128;
+constexpr int ROWS = 32, COLUMNS = 8;  // of C for the threads of a block; as in cuda_naive.py
 
 __device__ __forceinline__ float wide(const __nv_fp8_storage_t element) {
     return __half2float(__half(__nv_cvt_fp8_to_halfraw(element, __NV_E4M3)));
@@ -21,9 +22,10 @@ extern "C" __global__ void multiply(
     const float* __restrict__ scale_a, const float* __restrict__ scale_b, SCALAR* __restrict__ c, long long m,
     long long n, long long k
 ) {
-    const long long element = thread_of_grid();
-    if (element >= m * n) return;
-    const long long row = element / n, column = element % n, blocks = (k + BLOCK - 1) / BLOCK;
+    const long long beside = (n + COLUMNS - 1) / COLUMNS, blocks = (k + BLOCK - 1) / BLOCK;
+    const long long row = blockIdx.x / beside * ROWS + threadIdx.x / COLUMNS;
+    const long long column = blockIdx.x % beside * COLUMNS + threadIdx.x % COLUMNS;
+    if (row >= m || column >= n) return;
     const __nv_fp8_storage_t *const of_a = a + row * k, *const of_b = b + column * k;
     float total = 0.0f;
     for (long long block = 0; block < blocks; ++block) {
@@ -32,5 +34,5 @@ extern "C" __global__ void multiply(
         for (long long l = block * BLOCK; l < end; ++l) sum += wide(of_a[l]) * wide(of_b[l]);
         total += sum * (scale_a[block * m + row] * scale_b[column / BLOCK * blocks + block]);
     }
-    from_float(total, c[element]);
+    from_float(total, c[row * n + column]);
 }
