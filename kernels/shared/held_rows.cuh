@@ -149,8 +149,9 @@ struct Slots {
         if (threadIdx.x == 0) {
             init_barrier(exchanged(), 1);
             publish_barriers();
-            arrive_and_expect(exchanged(), all * sizeof(Sent));
         }
+        __syncwarp();  // racecheck takes the making for another lane's, where none stands between
+        if (threadIdx.x == 0) arrive_and_expect(exchanged(), all * sizeof(Sent));
         __syncwarp();  // a warp arrives as one
         arrive_at_cluster();
         wait_for_cluster();
