@@ -1,11 +1,10 @@
 """The process that looks at drawn shapes quickly: reads what is wanted, writes a line of JSON a shape.
 
 Imports torch and its compiler once, and forks processes. These build and compile every version of a few
-shapes side by side, which is most of the time. Only then they verify and time them, one at a time: the
-process that holds the lock has the device to itself. Meanwhile a few others capture graphs, which asks
-nothing of the device. Then come the next shapes, so that an end by the clock costs no more than those. What
-torch.compile tunes at a first call it tunes under another lock, so that no two processes tune beside each
-other.
+shapes side by side, which is most of the time. Only then they measure them, one at a time: the process that
+holds the lock has the device to itself. Then come the next few, so that an end by the clock costs no more
+than those. What torch.compile tunes at a first call it tunes under another lock, so that no two processes
+tune beside each other.
 
 A call is timed as the engine does it, by its graphs over sets of inputs with outputs of their own, in which
 no call begins before the one in front has ended, the versions in turn; but by a few short blocks instead of
@@ -23,9 +22,9 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import cycle, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,6 @@ CACHE_LAPS = 3  # of the last-level cache, by all sets together
 MOST_SETS = 160
 MEETING_S = 600.0
 AT_A_TIME = 12  # shapes of a process, compiled before all processes measure theirs
-AT_ONCE = 4  # shapes of all processes that have inputs and graphs in the device's memory
 
 
 _programs: dict[tuple[str, Dtype, str], Call] = {}  # of CUDA, which are compiled for any size
@@ -94,28 +92,20 @@ class Point:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
 
-    def look(self, alone: Callable[[], AbstractContextManager[None]]) -> Seen:
-        """The microseconds of each version that is right. ``alone``: nobody else uses the device then."""
-        with alone():
-            started = time.monotonic()
-            self.compile()  # what is left
-            sets = self._sets()
-            right = self._right(sets[0])
-            torch.cuda.synchronize()
-            seconds = time.monotonic() - started
-        pool = OutputPool()
+    def look(self) -> Seen:
+        """The microseconds of each version that is right."""
+        started = time.monotonic()
+        self.compile()  # what is left
+        sets, pool = self._sets(), OutputPool()
         graphs: dict[str, CapturedCalls] = {}
-        for stem in right:
+        for stem in self._right(sets[0]):
             with self.noting(stem):
                 graphs[stem] = pool.capture(self.calls[stem], sets, len(sets))
-        with alone():
-            started = time.monotonic()
-            seen = seen_once_or_twice(self.task, self.notes, partial(in_turn, graphs, len(sets)))
-            seconds += time.monotonic() - started
+        seen = seen_once_or_twice(self.task, self.notes, partial(in_turn, graphs, len(sets)))
         graphs.clear()
         del pool, sets
         torch.cuda.empty_cache()
-        return replace(seen, seconds=seconds)
+        return replace(seen, seconds=time.monotonic() - started)
 
     def _built(self, version: Implementation) -> Call:
         key = (self.kernel.spec.name, self.task.dtype, version.stem)
@@ -210,7 +200,6 @@ def _process(
     turns: int,
     cache_bytes: int,
     together: Any,
-    room: Path,
     lock: Path,
     until: float,
     answer: Callable[[bytes], None],
@@ -222,10 +211,10 @@ def _process(
         points = _compiled(tasks[turn * AT_A_TIME :][:AT_A_TIME], catalog, cache_bytes, until)
         _meet(together)
         for point in points:
-            with _locked(room):
+            with _locked(lock):
                 if time.monotonic() > until:
                     break
-                answer(msgspec.json.encode(point.look(partial(_locked, lock))))
+                answer(msgspec.json.encode(point.look()))
         _meet(together)
 
 
@@ -269,11 +258,7 @@ def main() -> None:
         queue = context.Queue()
         shares = _shares(wanted.tasks, count)
         turns = math.ceil(max(map(len, shares)) / AT_A_TIME)
-        rooms = cycle(Path(folder) / f"room{number}" for number in range(AT_ONCE))
-        arguments = [
-            (share, turns, wanted.cache_bytes, together, room, lock, until, queue.put)
-            for share, room in zip(shares, rooms, strict=False)
-        ]
+        arguments = [(share, turns, wanted.cache_bytes, together, lock, until, queue.put) for share in shares]
         running = [context.Process(target=_process, args=given, daemon=True) for given in arguments]
         for process in running:
             process.start()
