@@ -117,7 +117,7 @@ def held_shape(
     most_packs = _HELD_ROW_PACKS if packs <= 32 * _HELD_THREADS else _HELD_LONG_ROW_PACKS
     if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
-    blocks = min(_held_blocks(rows, packs, multiprocessors), most)
+    blocks = min(_held_blocks(rows, packs, multiprocessors, aligned=aligned), most)
     kinds = _HELD_PACKS if aligned else _HELD_PACKS_ANY
     each = next((kind for kind in kinds if packs <= blocks * kind * _HELD_THREADS), None)
     if each is None:
@@ -128,15 +128,19 @@ def held_shape(
     return HeldShape(blocks, each, max(-(-packs // (blocks * each * _WARP)), 1) * _WARP)
 
 
-def _held_blocks(rows: int, packs: int, multiprocessors: int) -> int:
-    """Of a cluster: more of longer rows, 16 where they leave half of the GPU free or no fewer hold a row."""
+def _held_blocks(rows: int, packs: int, multiprocessors: int, *, aligned: bool) -> int:
+    """Of a cluster: more of longer rows, 16 where they leave half of the GPU free or no fewer hold a row.
+
+    Eight hold 64 packs for each of a block's threads. Where rows begin on 16 bytes, 16 are faster beyond 32.
+    """
     if packs <= _HELD_THREADS:
         return 2
     if packs <= 4 * _HELD_THREADS:
         return 4
     if packs <= 16 * _HELD_THREADS:
         return 8 if rows <= multiprocessors else 4
-    return 8 if packs <= 32 * _HELD_THREADS and 2 * 16 * rows > multiprocessors else 16
+    most = (32 if aligned else 64) * _HELD_THREADS
+    return 8 if packs <= most and 2 * 16 * rows > multiprocessors else 16
 
 
 def launch_held(
@@ -150,9 +154,10 @@ def launch_held(
     aligned = cols * x.element_size() % _PACK_BYTES == 0
     kernel = f"{name}_held_{shape.packs}{'' if aligned else '_any'}"
     grid = (shape.blocks, rows)
-    # Clusters so large that they nearly fill the GPU once are spread unevenly where that is not asked for.
+    # Clusters so large that they nearly fill the GPU once are spread unevenly where that is not asked for. Of
+    # rows that begin anywhere the norms took longer so.
     filled = rows * shape.blocks / program.multiprocessor_count
-    balanced = shape.blocks == _MOST_CLUSTER and 0.5 < filled <= 1
+    balanced = aligned and shape.blocks == _MOST_CLUSTER and 0.5 < filled <= 1
     program.launch(
         kernel, grid, shape.threads, x, *others, cols, cluster=shape.blocks, overlaps=True, balanced=balanced
     )

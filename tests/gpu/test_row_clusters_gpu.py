@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's
 CLUSTERS = [pair for pair in implementations(Provider.CUDA) if pair[1].stem == "cuda_cluster"]
 SHAPES = (  # rows, columns; of either parity, as rows then begin at one alignment or at all
     # Few rows, in registers: of 2 to 16 blocks, 1 to 8 packs of a thread.
-    *((3, 5), (2, 4096), (300, 4099), (40, 9356), (200, 5120), (200, 20000), (64, 16384)),
+    *((3, 5), (2, 4096), (300, 4099), (40, 9356), (200, 5120), (200, 20000), (64, 16384), (8, 131_071)),
     *((5, 65536), (5, 65537), (100, 20001), (66, 65536), (6, 131_072), (2, 194_384), (2, 194_382)),
     # Those that are too many or too long for it.
     *((20, 194_382), (400, 20001), (2, 300001)),

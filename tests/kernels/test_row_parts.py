@@ -121,7 +121,7 @@ def test_a_cluster_has_as_many_blocks_as_were_fastest(rows: int, cols: int, bloc
         (1, 2**20, None),
         (3, 20001, (8, 2, 160)),
         (64, 30001, (8, 4, 128)),
-        (8, 131074, (16, 4, 256)),
+        (8, 131074, (8, 8, 256)),
         (1, 200_001, (16, 8, 224)),
     ],
 )
@@ -148,7 +148,7 @@ def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int, most:
     ("rows", "cols", "kernel", "grid", "threads"),
     [
         (8, 2**17, "_held_4", (16, 8), 256),
-        (8, 2**17 - 1, "_held_4_any", (16, 8), 256),
+        (8, 2**17 - 1, "_held_8_any", (8, 8), 256),
         (100, 4096, "_held_1", (4, 100), 128),
         (3, 7, "_held_2_any", (2, 3), 32),
         (2000, 4096, "", 2000, 64),
