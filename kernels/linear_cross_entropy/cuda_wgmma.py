@@ -63,7 +63,7 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
 
     best = min(TILES, key=time)
     few = few_rows.name_of(rows, hidden)
-    if not is_loose or not few:
+    if not (is_loose and few and vocab):
         return best
     bytes_of_w = 2 * vocab * hidden
     tiles_ns = max(time(best) + rounds_of(best) * _BESIDE_NS, bytes_of_w / _BYTES_PER_NS)

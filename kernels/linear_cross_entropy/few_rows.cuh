@@ -12,7 +12,7 @@
 #include "shared/loose_words.cuh"
 #include "shared/overlap.cuh"
 
-constexpr int FEW_WARPS = 16, ROWS_OF_WARP = 16, WORDS_AT_ONCE = 4;  // the first two as in cuda_wgmma.py
+constexpr int FEW_WARPS = 16, ROWS_OF_WARP = 16, WORDS_AT_ONCE = 4;  // as in few_rows.py
 constexpr int IN_FRONT = 8;                                          // zeros of a row of x in shared memory
 
 // Of two rows words number `first`, `first` + 4 and so on of as many as each has; those that lie beyond an end of w in part
