@@ -12,6 +12,7 @@
 // Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
 //   more.
 #include "add_rms_norm/operation.cuh"
+#include "shared/ones.cuh"
 #include "shared/row_groups.cuh"
 #include "shared/slab_rows.cuh"
 
@@ -84,16 +85,7 @@ constexpr int NARROW_BLOCKS = __CUDA_ARCH__ >= 1000 ? 1 : 2;  // there two would
 KERNELS_BY(8)
 KERNELS_BY(4)
 
-// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
-#ifndef SCALAR_IS_FLOAT32
-#define ONES_BY(BYTES)                                                                                        \
-    KERNEL(add_rms_norm_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))        \
-    KERNEL(add_rms_norm_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))        \
-    KERNEL(add_rms_norm_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))      \
-    KERNEL(add_rms_norm_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
-ONES_BY(8)
-ONES_BY(4)
-#endif
+ONES(KERNEL, add_rms_norm, 8)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \

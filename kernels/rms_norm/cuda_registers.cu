@@ -11,6 +11,7 @@
 // Idea: layer_norm/cuda_registers with one statistic less: rows kept on chip by row groups that grow with them after
 //   QuACK (Dao-AILab).
 #include "shared/rms_norm_parts.cuh"
+#include "shared/ones.cuh"
 #include "shared/row_groups.cuh"
 #include "shared/slab_rows.cuh"
 
@@ -69,16 +70,7 @@ KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS, PACK)
 KERNELS_BY(8)
 KERNELS_BY(4)
 
-// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
-#ifndef SCALAR_IS_FLOAT32
-#define ONES_BY(BYTES)                                                                                        \
-    KERNEL(rms_norm_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))        \
-    KERNEL(rms_norm_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))        \
-    KERNEL(rms_norm_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))      \
-    KERNEL(rms_norm_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
-ONES_BY(8)
-ONES_BY(4)
-#endif
+ONES(KERNEL, rms_norm, 8)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \

@@ -11,6 +11,7 @@
 //   others, by flags that it resets for the next call. An atomic counter of blocks that have ended is slower.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; the row group and its loop are those of
 //   weighted_sum/cuda_row. Programmatic dependent launch is in the CUDA C++ Programming Guide.
+#include "shared/columns.cuh"
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
 #include "shared/shifted.cuh"
@@ -100,13 +101,7 @@ __device__ __forceinline__ void sum_of_columns(const SCALAR* x, float* y, long l
     const long long row = thread_of_grid() / WARP * ROWS;
     const int lane = threadIdx.x % WARP;
     float values[ROWS][EACH];
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        const SCALAR* const from = x + (row + r) * cols + lane;
-        const int length = row + r < rows ? static_cast<int>(cols) - lane : 0;
-#pragma unroll
-        for (int e = 0; e < EACH; ++e) values[r][e] = e * WARP < length ? to_float(from[e * WARP]) : 0.0f;
-    }
+    load_columns(values, x, row, rows, cols);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         float sum = 0.0f;

@@ -2,17 +2,14 @@
 
 import torch
 
+from roofscope.kernels.shared.columns import WARP, WARPS, Columns
 from roofscope.kernels.shared.slab import launch_slab, slab_of
 
 UNROLL = 4  # as in cuda_pieces.cu
 PACK_BYTES = 16
-WARP = 32
-WARPS = 4  # rows in a block of short rows
 MOST_ELEMENTS, ELEMENTS_OF_LANE = 8, 4  # of a row that goes element by element
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 288, 2**15
-# Elements of a lane and rows of a warp, of float32; where rows are fewer, fewer of them, for more warps.
-ROWS_OF_EACH, FEWER_OF_EACH = {4: 4, 8: 2, 16: 1, 32: 1}, {4: 2, 8: 2, 16: 1, 32: 1}
-FEWER_ROWS = 2**13
+COLUMNS = Columns({4: 4, 8: 2, 16: 1, 32: 1}, {4: 2, 8: 2, 16: 1, 32: 1})  # of float32
 LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_WARP_ROW_OF_FEW_BYTES = 1024
 FEW_ROWS_PER_MULTIPROCESSOR = 8
@@ -81,8 +78,4 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:
     """A kernel that gives a warp some rows of float32, an element a lane and access, and its blocks."""
-    each = next((each for each in ROWS_OF_EACH if cols <= each * WARP), None)
-    if each is None or element_bytes != 4:
-        return None
-    together = (FEWER_OF_EACH if rows <= FEWER_ROWS else ROWS_OF_EACH)[each]
-    return f"row_sum_columns_{each}_{together}", -(-rows // (together * WARPS))
+    return COLUMNS.kernel("row_sum", rows, cols) if element_bytes == 4 else None

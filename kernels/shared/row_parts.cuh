@@ -72,10 +72,6 @@ __device__ __forceinline__ Bits load_bits(const SCALAR* address) {
     return __ldg(reinterpret_cast<const Bits*>(address));
 }
 
-__device__ __forceinline__ Bits load_any(const SCALAR* address, bool aligned) {
-    return aligned ? load_bits(address) : load_elements(address);
-}
-
 // A vector with an element a column, such as a norm's scales. Where rows begin at other alignments than it does, a
 // pack's columns lie in two of its packs.
 struct ColumnVector {
@@ -106,10 +102,6 @@ __device__ __forceinline__ void store_bits(SCALAR* address, const Bits& bits, bo
     if (aligned) return store_whole_pack(address, pack);
 #pragma unroll
     for (int i = 0; i < PACK; ++i) address[i] = pack.element[i];
-}
-
-__device__ __forceinline__ bool are_alike(const SCALAR* a, const SCALAR* b) {
-    return ((reinterpret_cast<unsigned long long>(a) ^ reinterpret_cast<unsigned long long>(b)) & 15) == 0;
 }
 
 // ---- Statistics and outputs ----------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // Short rows, a thread or some lanes each, by way of shared memory: those of a block are one run, which comes and goes by
 // 16 bytes.
 //
-// A thread walks along its row by accesses of WIDTH elements, the widest that every row begins on. Rows are then an odd
-// number of them apart, or they would begin on more, and lanes fall in different banks.
+// A thread walks along its row by accesses of WIDTH elements, the widest that every row begins on. Rows that begin on fewer
+// than 16 bytes are then an odd number of them apart, or they would begin on more, and lanes fall in different banks.
 #pragma once
 
 #include "shared/async_copies.cuh"
@@ -13,7 +13,7 @@ struct alignas(WIDTH * sizeof(SCALAR)) Access {
     SCALAR element[WIDTH];
 };
 
-// Rows of a tensor that begins on 16 bytes. blockDim.x is a multiple of PACK, so that each block's begin there too.
+// Rows of a tensor that begins on 16 bytes. A block has a multiple of PACK rows, so that its own begin there too.
 struct Slab {
     long long first;        // row
     int rows, cols, count;  // of elements

@@ -1,5 +1,4 @@
-// Rows of a slab in the registers of the thread that has each: for softmax and the norms, as row_parts.cuh says what an
-// Operation is.
+// Rows of a slab in the registers of the thread that has each: for softmax. row_parts.cuh says what an Operation is.
 //
 // Each element is read from shared memory and converted once, where a walk along the row does so for each pass.
 #pragma once

@@ -153,7 +153,7 @@ __device__ __forceinline__ void for_elements(
     }
 }
 
-// Stores a byte for each element of a slab. blockDim.x is a multiple of 16, so that each block's begin on 16 bytes.
+// Stores a byte for each element of a slab. A block has a multiple of 16 rows, so that its own begin on 16 bytes.
 __device__ __forceinline__ void store_bytes(const Slab& slab, const unsigned char* bytes, unsigned char* to) {
     __syncthreads();
     to += slab.first * slab.cols;

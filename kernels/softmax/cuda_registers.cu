@@ -13,6 +13,7 @@
 //   Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on chip by row groups that
 //   grow with them.
 #include "softmax/operation.cuh"
+#include "shared/ones.cuh"
 #include "shared/row_groups.cuh"
 #include "shared/slab_held.cuh"
 
@@ -77,16 +78,7 @@ KERNEL(softmax_block_8, BLOCK_GROUP, 8, 512, 1, PACK)
 KERNELS_BY(8)
 KERNELS_BY(4)
 
-// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
-#ifndef SCALAR_IS_FLOAT32
-#define ONES_BY(BYTES)                                                                                        \
-    KERNEL(softmax_ones_4_by_##BYTES, 4, 1, 128, 7, BYTES / sizeof(SCALAR))        \
-    KERNEL(softmax_ones_8_by_##BYTES, 8, 1, 128, 7, BYTES / sizeof(SCALAR))        \
-    KERNEL(softmax_ones_16_by_##BYTES, 16, 1, 128, 7, BYTES / sizeof(SCALAR))      \
-    KERNEL(softmax_ones_32_by_##BYTES, 32, 1, 128, 7, BYTES / sizeof(SCALAR))
-ONES_BY(8)
-ONES_BY(4)
-#endif
+ONES(KERNEL, softmax, 7)
 
 // Rows that do not start on 16 bytes: packs lie where they are aligned, and the elements beside them go one by one.
 #define KERNEL_AT_ANY_ALIGNMENT(NAME, GROUP, PACKS, THREADS, BLOCKS)                                          \

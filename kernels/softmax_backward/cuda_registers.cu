@@ -11,6 +11,7 @@
 //   element by element, several a warp, or where they are very many a thread or two lanes each, by way of shared memory.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
+#include "shared/ones.cuh"
 #include "shared/overlap.cuh"
 #include "shared/shifted.cuh"
 #include "softmax_backward/slab_rows.cuh"
@@ -79,16 +80,7 @@ KERNEL(softmax_backward_pairs_2, 2, 2, 128, 8, PACK)
 KERNEL(softmax_backward_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(softmax_backward_pairs_8, 8, 2, 128, 8, PACK)
 
-// Rows of 16-bit elements that start on BYTES: as few lanes as have a pack each.
-#ifndef SCALAR_IS_FLOAT32
-#define ONES_BY(BYTES)                                                                                        \
-    KERNEL(softmax_backward_ones_4_by_##BYTES, 4, 1, 128, 8, BYTES / sizeof(SCALAR))                          \
-    KERNEL(softmax_backward_ones_8_by_##BYTES, 8, 1, 128, 8, BYTES / sizeof(SCALAR))                          \
-    KERNEL(softmax_backward_ones_16_by_##BYTES, 16, 1, 128, 8, BYTES / sizeof(SCALAR))                        \
-    KERNEL(softmax_backward_ones_32_by_##BYTES, 32, 1, 128, 8, BYTES / sizeof(SCALAR))
-ONES_BY(8)
-ONES_BY(4)
-#endif
+ONES(KERNEL, softmax_backward, 8)
 
 // ---- Rows that begin anywhere ------------------------------------------------------------------
 

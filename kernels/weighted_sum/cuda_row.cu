@@ -4,7 +4,8 @@
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes, or
 //   where they begin on no 16 bytes a thread, by way of shared memory. Of 65 to 512 columns of float32 a warp has up to four
-//   rows, an element a lane and access: nothing is to be aligned. Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
+//   rows, an element a lane and access: nothing is to be aligned. Each thread takes otherwise every so-manyth pack of
+//   16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
@@ -12,6 +13,7 @@
 //   piece of w. A second kernel adds up the pieces, always in the same order, as in row_sum/cuda_pieces.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; warp shuffles after "Faster Parallel Reductions on
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
+#include "shared/columns.cuh"
 #include "shared/common.cuh"
 #include "shared/overlap.cuh"
 #include "shared/slab_rows.cuh"
@@ -177,13 +179,7 @@ __device__ __forceinline__ void weighted_sum_of_columns(
     float weights[EACH], values[ROWS][EACH];
 #pragma unroll
     for (int e = 0; e < EACH; ++e) weights[e] = e * WARP < length ? to_float(w[lane + e * WARP]) : 0.0f;
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        const SCALAR* const from = x + (row + r) * cols + lane;
-        const int left = row + r < rows ? length : 0;
-#pragma unroll
-        for (int e = 0; e < EACH; ++e) values[r][e] = e * WARP < left ? to_float(from[e * WARP]) : 0.0f;
-    }
+    load_columns(values, x, row, rows, cols);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         float sum = 0.0f;

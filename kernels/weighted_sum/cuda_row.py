@@ -2,22 +2,19 @@
 
 import torch
 
+from roofscope.kernels.shared.columns import WARP, WARPS, Columns
 from roofscope.kernels.shared.rows import are_packed, starts_early
 from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
 
 UNROLL = 2  # as in cuda_row.cu
 ROWS = 4
 PACK_BYTES = 16
-WARP = 32
-WARPS = 4  # rows in a block of short rows
 LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 512, 2**10
 SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES: a thread has a row
 SHORT_SLAB_ROW_BYTES = 128
 FEWEST_COLUMNS = 65
-# Elements of a lane and rows of a warp, of float32; where rows are fewer, fewer of them, for more warps.
-ROWS_OF_EACH, FEWER_OF_EACH = {4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2}
-FEWER_ROWS = 2**13
+COLUMNS = Columns({4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2})  # of float32
 PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
 MANY_THREADS = 1024  # of a row that a multiprocessor has alone
@@ -76,8 +73,5 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:
     """A kernel that gives a warp some rows of float32, an element a lane and access, and its blocks."""
-    each = next((each for each in ROWS_OF_EACH if cols <= each * WARP), None)
-    if each is None or cols < FEWEST_COLUMNS or element_bytes != 4:
-        return None
-    together = (FEWER_OF_EACH if rows <= FEWER_ROWS else ROWS_OF_EACH)[each]
-    return f"weighted_sum_columns_{each}_{together}", -(-rows // (together * WARPS))
+    takes = element_bytes == 4 and cols >= FEWEST_COLUMNS
+    return COLUMNS.kernel("weighted_sum", rows, cols) if takes else None

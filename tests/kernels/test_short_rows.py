@@ -10,11 +10,15 @@ import torch
 
 from roofscope.kernels.shared import norm_lanes
 from roofscope.kernels.shared.slab import SLAB_BYTES, Slab, Space, slab_of
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.cases import CATALOG
 
 MULTIPROCESSORS = (1, 28, 132, 148)
 COLUMNS = (*range(1, 70), 100, 128, 129, 255, 256, 301, 513, 1023, 1024, 1025, 2047, 4093, 9001, 70_001)
+
+
+ONES = (LIBRARY / "shared" / "ones.cuh").read_text()
 
 
 def launcher(kernel: str, stem: str) -> ModuleType:
@@ -183,7 +187,9 @@ def assert_takes_loose_rows(
         assert f"SLAB_KERNELS({lanes})" in text or (lanes == 1 and f"SLAB_KERNEL({first})" in text)
         assert "NormRow" not in text or size == 4 or cols - cols % 2 <= 16 * lanes
     elif kind == "ones":
-        assert f"_ones_{first}_by_##BYTES, {first}, 1, " in text
+        assert f"ONES(KERNEL, {name.partition('_ones_')[0]}, " in text
+        assert f"_ones_{first}_by_##BYTES, {first}, 1, " in ONES
+        assert f"ONES_BY(KERNEL, NAME, BLOCKS, {second})" in ONES
         assert cols <= 8 * lanes
         assert second == math.gcd(16, cols * size)
     else:
