@@ -68,9 +68,9 @@ class StopRule(Struct, frozen=True):
         """Places of the implementations that go on; none where the rule is met.
 
         Those are they whose interval is not narrow enough, or that of a comparison of theirs, except where it
-        stays wide even at the cap; and all that differ little from one of these, because whoever chooses the
-        fastest of equals compares more of them at once than one width allows for. The others need not wait
-        for them. ``pairs``: two places, and how far their comparison has come.
+        stays wide even at the cap; and all that differ little from one of these, because a reader who takes
+        the fastest of equals compares more of them at once than one width allows for. The others need not
+        wait for them. ``pairs``: two places, and how far their comparison has come.
 
         Only widths count, never whether a difference shows: a rule that stops at the first difference always
         finds one. So a comparison may be wider only where the difference is many times that width, which

@@ -307,7 +307,7 @@ def test_two_that_lie_far_apart_are_known_to_a_tenth_of_their_difference() -> No
 
 
 def test_those_that_differ_little_go_on_together() -> None:
-    """Whoever takes the fastest of equals as a baseline compares more of them at once than the rule asks."""
+    """A reader who takes the fastest of equals as a baseline compares more at once than the rule asks."""
     rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006, of_difference=0.1)
     implementations = [Progress(0.005, 20, 0.1)] * 3 + [Progress(0.02, 20, 0.1)]
     near, far = Progress(0.005, 20, 0.1, difference=0.05), Progress(0.005, 20, 0.1, difference=0.07)
