@@ -4,7 +4,8 @@ Token by token it is ``S = exp(g) S``, ``w = beta (v - S^T k)``, ``S = S + k w^T
 which takes half a million small kernels for 65536 tokens. In a chunk that starts with the state ``S``, whose
 gates add up to ``G``, each ``w`` depends on those in front of it by a triangular system:
 ``w_t = beta_t (v_t - exp(G_t) S^T k_t - sum_{i<t} exp(G_t - G_i) (k_t . k_i) w_i)`` (Yang et al., "Gated
-Delta Networks", 2024). A test compares both ways.
+Delta Networks", 2024). Its solution is linear in S: all chunks of a piece are solved at once, and only what
+needs the state goes chunk by chunk. A test compares both ways.
 """
 
 import torch
@@ -13,6 +14,7 @@ from torch.nn import functional
 EPSILON = 1e-6  # beside the square of a length
 HALF_LIFE = 16  # g is a sixteenth of the logarithm of a sigmoid: the state halves in some 15 tokens
 CHUNK = 64  # tokens
+PIECE = 128 * CHUNK  # tokens whose float64 copies are held at once
 
 
 def run(
@@ -27,13 +29,13 @@ def run(
     q, k = (unit(x).repeat_interleave(groups, dim=1) for x in (q, k))
     q, o = q / q.shape[3] ** 0.5, torch.empty_like(v)
     state = v.new_zeros(*v.shape[:2], k.shape[3], v.shape[3])
-    for start in range(0, v.shape[2], CHUNK):
-        these = slice(start, start + CHUNK)
-        o[:, :, these], state = chunk(*(x[:, :, these] for x in (q, k, v, g, beta)), state)
+    for start in range(0, v.shape[2], PIECE):
+        these = slice(start, start + PIECE)
+        o[:, :, these], state = piece(*(x[:, :, these] for x in (q, k, v, g, beta)), state)
     return o.transpose(1, 2).contiguous()
 
 
-def chunk(
+def piece(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
@@ -42,15 +44,30 @@ def chunk(
     state: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What these tokens read, (batch, heads, tokens, dim), and the state behind them."""
-    total = g.cumsum(dim=2)[..., None]  # of the gates' logarithms
+    tokens = v.shape[2]
+    q, k, v, g, beta = (in_chunks(x) for x in (q, k, v, g, beta))
+    total = g.cumsum(dim=3)[..., None]  # of the gates' logarithms
     apart = total - total.mT
     kept = apart.masked_fill(torch.ones_like(apart, dtype=torch.bool).triu(1), -torch.inf).exp()
-    known = beta[..., None] * (v - total.exp() * (k @ state))
     among = beta[..., None] * kept * (k @ k.mT)  # its diagonal is not read
-    written = torch.linalg.solve_triangular(among, known, upper=False, unitriangular=True)
-    read = total.exp() * (q @ state) + (kept * (q @ k.mT)) @ written
-    end = total[:, :, -1:]
-    return read, end.exp() * state + ((end - total).exp() * k).mT @ written
+    known = beta[..., None] * torch.cat([v, total.exp() * k], dim=4)
+    solved = torch.linalg.solve_triangular(among, known, upper=False, unitriangular=True)
+    written, of_state = solved.split([v.shape[4], k.shape[4]], dim=4)  # of no state, and what one takes off
+    end = total[:, :, :, -1:]
+    added, left = ((end - total).exp() * k).mT, end.exp()
+    states: list[torch.Tensor] = []
+    for i in range(v.shape[2]):
+        states.append(state)
+        state = left[:, :, i] * state + added[:, :, i] @ (written[:, :, i] - of_state[:, :, i] @ state)
+    before = torch.stack(states, dim=2)
+    read = total.exp() * (q @ before) + (kept * (q @ k.mT)) @ (written - of_state @ before)
+    return read.flatten(2, 3)[:, :, :tokens], state
+
+
+def in_chunks(x: torch.Tensor) -> torch.Tensor:
+    """(batch, heads, chunks, CHUNK, ...), filled up with tokens of zeros, which leave the state as it is."""
+    behind = (0, 0) * (x.dim() - 3)
+    return functional.pad(x, (*behind, 0, -x.shape[2] % CHUNK)).unflatten(2, (-1, CHUNK))
 
 
 def unit(x: torch.Tensor) -> torch.Tensor:

@@ -62,28 +62,40 @@ class StopRule(Struct, frozen=True):
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
         return _is_checkpoint(rounds, self.first_checkpoint)
 
-    def is_met(self, implementations: Sequence[Progress], pairs: Iterable[Progress] = ()) -> bool:
-        """Whether every interval is narrow enough, except those that stay wide even at the cap.
+    def unmet(
+        self, implementations: Sequence[Progress], pairs: Iterable[tuple[int, int, Progress]] = ()
+    ) -> set[int]:
+        """Places of the implementations that go on; none where the rule is met.
+
+        Those are they whose interval is not narrow enough, or that of a comparison of theirs, except where it
+        stays wide even at the cap; and all that differ little from one of these, because a reader who takes
+        the fastest of equals compares more of them at once than one width allows for. The others need not
+        wait for them. ``pairs``: two places, and how far their comparison has come.
 
         Only widths count, never whether a difference shows: a rule that stops at the first difference always
         finds one. So a comparison may be wider only where the difference is many times that width, which
         equals never come to. Widths fall with the root of the time. An interval that would say too little
-        even at the cap is given up after a quarter of it, which leaves it twice as wide, so that the calmer
-        implementations of the job need not wait for it. ``pairs`` are looked at last, and one by one, because
-        a comparison costs more to compute than an interval.
+        even at the cap is given up after a quarter of it, which leaves it twice as wide; where no
+        implementation has a narrow one, none is given up.
         """
         are_narrow = [one.width <= self.half_width for one in implementations]
-        return (
-            any(are_narrow)
-            and all(
-                is_narrow or self._is_hopeless(one, self.hopeless)
-                for is_narrow, one in zip(are_narrow, implementations, strict=True)
-            )
-            and all(
-                pair.width <= wanted or self._is_hopeless(pair, wanted)
-                for pair, wanted in ((pair, self._resolution_for(pair)) for pair in pairs)
-            )
-        )
+        if not any(are_narrow):
+            return set(range(len(implementations)))
+        found = {
+            place
+            for place, one in enumerate(implementations)
+            if not are_narrow[place] and not self._is_hopeless(one, self.hopeless)
+        }
+        alike: list[set[int]] = []
+        for one, other, pair in pairs:
+            wanted = self._resolution_for(pair)
+            if pair.width > wanted and not self._is_hopeless(pair, wanted):
+                found |= {one, other}
+            if wanted <= self.resolution:
+                alike.append({one, other})
+        while joined := [both for both in alike if len(both & found) == 1]:
+            found = found.union(*joined)
+        return found
 
     def _resolution_for(self, pair: Progress) -> float:
         return max(self.resolution, self.of_difference * pair.difference)

@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 import torch
 
+from roofscope.kernels.gated_delta_rule import reference as judge
 from roofscope.kernels.gated_delta_rule.reference import derive, run, unit
 from roofscope.kernels.gated_delta_rule.spec import SPEC, sizes
 from roofscope.profiling.planning.catalog import Kernel
@@ -56,8 +57,11 @@ def test_keys_that_are_alike_can_be_told_apart(interpreters: ProcessPoolExecutor
 
 
 @pytest.mark.parametrize(("seq", "groups", "magnitude"), [(1, 1, 1.0), (130, 3, 1.0), (200, 2, 8.0)])
-def test_the_reference_says_what_the_recurrence_says(seq: int, groups: int, magnitude: float) -> None:
-    """It goes by chunks; here a token at a time."""
+def test_the_reference_says_what_the_recurrence_says(
+    monkeypatch: pytest.MonkeyPatch, seq: int, groups: int, magnitude: float
+) -> None:
+    """It goes by pieces of chunks, of which the last may be short; here a token at a time."""
+    monkeypatch.setattr(judge, "PIECE", 2 * judge.CHUNK)
     q, k, v = (
         magnitude * (2 * torch.rand(2, seq, heads, 16, dtype=torch.float64) - 1)
         for heads in (2, 2, 2 * groups)

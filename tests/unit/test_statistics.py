@@ -93,12 +93,12 @@ def progress(blocks: list[float], block_s: float) -> Progress:
 
 
 def measured(streams: list[Iterator[float]], rule: StopRule, block_s: float = BLOCK_S) -> list[list[float]]:
-    """One round after the other, as the worker does it, until the rule is met or the cap is reached."""
+    """One round after the other, all in each, until the rule is met or the cap is reached."""
     blocks: list[list[float]] = [[] for _ in streams]
     for rounds in range(1, round(rule.cap_s / block_s) + 1):
         for values, stream in zip(blocks, streams, strict=True):
             values.append(next(stream))
-        if rule.is_checkpoint(rounds) and rule.is_met([progress(b, block_s) for b in blocks]):
+        if rule.is_checkpoint(rounds) and not rule.unmet([progress(b, block_s) for b in blocks]):
             break
     return blocks
 
@@ -274,39 +274,52 @@ def test_the_rule_looks_only_at_checkpoints() -> None:
 def test_the_rule_is_met_by_narrow_intervals_and_those_beyond_hope() -> None:
     rule = StopRule(half_width=0.01, cap_s=2.0)
     narrow, wide = Progress(0.01, 8, 0.1), Progress(0.011, 8, 0.1)
-    assert rule.is_met([narrow, narrow])
-    assert not rule.is_met([narrow, wide])
+    assert rule.unmet([narrow, narrow]) == set()
+    assert rule.unmet([narrow, wide]) == {1}
     within_reach, hopeless = Progress(0.039, 20, 0.5), Progress(0.041, 20, 0.5)  # 1.95 and 2.05 % at the cap
-    assert not rule.is_met([narrow, within_reach])
-    assert rule.is_met([narrow, hopeless])
-    assert not rule.is_met([hopeless])  # nobody waits for it
-    assert not rule.is_met([narrow, hopeless._replace(spent_s=0.49)])  # too early to tell
-    assert rule.is_met([narrow, hopeless._replace(blocks=13)])
-    assert not rule.is_met([narrow, hopeless._replace(blocks=12)])
+    assert rule.unmet([narrow, within_reach]) == {1}
+    assert rule.unmet([narrow, hopeless]) == set()
+    assert rule.unmet([hopeless]) == {0}  # nobody waits for it
+    assert rule.unmet([narrow, hopeless._replace(spent_s=0.49)]) == {1}  # too early to tell
+    assert rule.unmet([narrow, hopeless._replace(blocks=13)]) == set()
+    assert rule.unmet([narrow, hopeless._replace(blocks=12)]) == {1}
 
 
 def test_the_rule_waits_for_comparisons_that_the_cap_will_make_narrow() -> None:
-    rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006)
-    narrow = [Progress(0.005, 20, 0.5)] * 2
-    assert rule.is_met(narrow, [Progress(0.006, 20, 0.5)])
+    rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006, of_difference=0.1)
+    narrow = [Progress(0.005, 20, 0.5)] * 3
+    assert rule.unmet(narrow, [(0, 1, Progress(0.006, 20, 0.5))]) == set()
     within_reach, hopeless = Progress(0.0119, 20, 0.5), Progress(0.0121, 20, 0.5)  # half of that at the cap
-    assert not rule.is_met(narrow, [within_reach])
-    assert rule.is_met(narrow, [hopeless])
-    assert not rule.is_met(narrow, [hopeless._replace(spent_s=0.49)])  # too early to tell
-    assert not rule.is_met([Progress(0.011, 8, 0.1)], [])
+    far = hopeless._replace(difference=1.0)
+    assert rule.unmet(narrow, [(0, 1, far), (0, 2, within_reach)]) == {0, 2}
+    assert rule.unmet(narrow, [(0, 1, hopeless)]) == set()
+    assert rule.unmet(narrow, [(0, 1, hopeless._replace(spent_s=0.49))]) == {0, 1}  # too early to tell
+    assert rule.unmet([Progress(0.011, 8, 0.1)], []) == {0}
 
 
 def test_two_that_lie_far_apart_are_known_to_a_tenth_of_their_difference() -> None:
     rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006, of_difference=0.1)
     narrow = [Progress(0.005, 20, 0.1)] * 2
-    assert rule.is_met(narrow, [Progress(0.02, 20, 0.1, difference=0.2)])
-    assert not rule.is_met(narrow, [Progress(0.021, 20, 0.1, difference=0.2)])
-    assert rule.is_met(narrow, [Progress(0.006, 20, 0.1, difference=0.01)])
-    assert not rule.is_met(narrow, [Progress(0.007, 20, 0.1, difference=0.01)])
+    assert not rule.unmet(narrow, [(0, 1, Progress(0.02, 20, 0.1, difference=0.2))])
+    assert rule.unmet(narrow, [(0, 1, Progress(0.021, 20, 0.1, difference=0.2))])
+    assert not rule.unmet(narrow, [(0, 1, Progress(0.006, 20, 0.1, difference=0.01))])
+    assert rule.unmet(narrow, [(0, 1, Progress(0.007, 20, 0.1, difference=0.01))])
+
+
+def test_those_that_differ_little_go_on_together() -> None:
+    """A reader who takes the fastest of equals as a baseline compares more at once than the rule asks."""
+    rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006, of_difference=0.1)
+    implementations = [Progress(0.005, 20, 0.1)] * 3 + [Progress(0.02, 20, 0.1)]
+    near, far = Progress(0.005, 20, 0.1, difference=0.05), Progress(0.005, 20, 0.1, difference=0.07)
+    chain = [(0, 1, near), (0, 2, far), (0, 3, far), (1, 2, near), (1, 3, far), (2, 3, near)]
+    assert rule.unmet(implementations, chain) == {0, 1, 2, 3}
+    assert rule.unmet(implementations, [*chain[:-1], (2, 3, far)]) == {3}
+    assert rule.unmet(implementations[:3], chain[:2] + chain[3:4]) == set()
 
 
 def test_a_rule_without_a_resolution_takes_any_comparison() -> None:
-    assert StopRule(half_width=0.01, cap_s=2.0).is_met([Progress(0.01, 8, 0.1)], [Progress(0.5, 8, 0.1)])
+    rule = StopRule(half_width=0.01, cap_s=2.0)
+    assert not rule.unmet([Progress(0.01, 8, 0.1)] * 2, [(0, 1, Progress(0.5, 8, 0.1))])
 
 
 def test_blocks_that_rest_are_not_given_up_for_one_that_was_disturbed() -> None:

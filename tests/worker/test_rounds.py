@@ -1,7 +1,7 @@
 """Which block next, with timers that return what the test says: no clock is read."""
 
 from collections.abc import Callable, Iterator
-from itertools import cycle
+from itertools import cycle, pairwise
 
 import pytest
 import torch
@@ -15,7 +15,14 @@ from roofscope.profiling.worker.timing import rounds
 from roofscope.profiling.worker.timing import turn as turn_module
 from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 from roofscope.profiling.worker.timing.rests import find_rest
-from roofscope.profiling.worker.timing.rounds import LEAD_IN_S, measure, stop_rule, warm_up
+from roofscope.profiling.worker.timing.rounds import (
+    LEAD_IN_S,
+    _compared,  # pyright: ignore[reportPrivateUsage]
+    _unmet,  # pyright: ignore[reportPrivateUsage]
+    measure,
+    stop_rule,
+    warm_up,
+)
 from roofscope.profiling.worker.timing.turn import Turn
 
 
@@ -115,14 +122,91 @@ def test_a_slow_implementation_spends_its_own_cap_and_not_its_rivals() -> None:
     assert fast.spent_s == pytest.approx(QUICK_STOP.cap_s, rel=0.05)
 
 
-def test_calm_rivals_do_not_wait_for_one_that_is_beyond_hope() -> None:
+def test_one_that_is_beyond_hope_is_given_up_beside_calm_rivals() -> None:
     log: list[str] = []
     noisy = ScriptedTimer([BlockReading(s, None) for s in (1e-5, 2e-5, 4e-5)], 1000, log, "noisy")
     wild, calm_one = Turn(noisy), turn(log, "calm")
     measure([wild, calm_one], QUICK_STOP, calm, lambda: None)
     assert QUICK_STOP.cap_s / 4 <= wild.spent_s < QUICK_STOP.cap_s / 2
-    assert len(calm_one.samples_s) == len(wild.samples_s)
     assert wild.unstable_because
+
+
+NOISE = (0, 1, -1, 0.5, -0.5, 1, 0, -1)
+
+
+def uneasy(log: list[str], name: str, noise: float, seconds: float = 1e-5) -> Turn:
+    readings = [BlockReading(seconds * (1 + noise * part), None) for part in NOISE]
+    return Turn(ScriptedTimer(readings, 1000, log, name))
+
+
+def is_met_by_all(turns: list[Turn]) -> bool:
+    return not _unmet(turns, QUICK_STOP)
+
+
+def test_who_is_known_well_sits_out_while_others_go_on() -> None:
+    """The noisy one is ten times as slow, so that its comparisons are known before its own time is."""
+    log: list[str] = []
+    calm_ones = [turn(log, "a"), turn(log, "b", seconds=2e-5)]
+    noisy = uneasy(log, "noisy", 0.02, seconds=1e-4)
+    measure([*calm_ones, noisy], QUICK_STOP, calm, lambda: None)
+    first = QUICK_STOP.first_checkpoint
+    assert [each.rounds for each in calm_ones] == [list(range(first))] * 2
+    assert noisy.rounds == list(range(len(noisy.samples_s)))
+    assert len(noisy.samples_s) > first
+    assert is_met_by_all([*calm_ones, noisy])
+
+
+def test_both_of_a_comparison_go_on_until_it_is_known() -> None:
+    log: list[str] = []
+    alike = [uneasy(log, name, noise) for name, noise in (("a", 0.004), ("b", -0.004))]
+    far = turn(log, "far", seconds=3e-5)
+    measure([*alike, far], QUICK_STOP, calm, lambda: None)
+    assert len(far.samples_s) == QUICK_STOP.first_checkpoint
+    assert alike[0].rounds == alike[1].rounds
+    assert len(alike[0].samples_s) > QUICK_STOP.first_checkpoint
+    assert is_met_by_all([*alike, far])
+
+
+def test_who_sat_out_takes_part_again_where_a_comparison_has_become_too_wide() -> None:
+    """The other drifts away from where they were compared, so the ratio of the medians is another one."""
+    log: list[str] = []
+    steps = [*[1.006, 0.994] * 4, *[1.106, 1.094] * 200]
+    drifts = [BlockReading(1.2e-5 * step, None) for step in steps]
+    resting, drifting = turn(log, "resting"), Turn(ScriptedTimer(drifts, 1000, log, "drifting"))
+    measure([resting, drifting], QUICK_STOP, calm, lambda: None)
+    gaps = [b - a for a, b in pairwise(resting.rounds)]
+    assert max(gaps) > 1, "it never sat out"
+    assert resting.rounds[-1] > QUICK_STOP.first_checkpoint
+
+
+def test_what_a_comparison_has_cost_is_the_rounds_of_both() -> None:
+    """Else one that sat out would be given up for what the other spent without it."""
+    one, other = turn([], "a"), turn([], "b")
+    for number in range(40):
+        other.take_block(number, calm)
+        if number < 10:
+            one.take_block(number, calm)
+    [(_, _, pair)] = _compared([one, other], 1)
+    assert (pair.blocks, pair.spent_s) == (10, pytest.approx(0.1, rel=0.01))
+
+
+def test_all_take_part_again_where_one_has_to_rest_longer(slept: list[float]) -> None:
+    log: list[str] = []
+    calm_one, sagging = turn(log, "calm"), uneasy(log, "sagging", 0.02, seconds=1e-4)
+    calm_one.fresh_hz = sagging.fresh_hz = 1980e6
+    begun_at: list[int] = []
+    clocks = iter([1980e6] * 9 + [1700e6] * 1000)
+    read = lambda: DeviceState(clock_hz=next(clocks), event_reasons=("power cap",))  # noqa: E731
+    measure(
+        [calm_one, sagging],
+        QUICK_STOP,
+        read,
+        lambda: None,
+        before_longer_rests=lambda: begun_at.append(len(log)),
+    )
+    assert begun_at
+    after = log[begun_at[-1] :]
+    assert after.count("calm") >= QUICK_STOP.first_checkpoint
 
 
 def test_rests_are_spent_time_too() -> None:

@@ -101,6 +101,7 @@ Value = TypeVar("Value")
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
+_FEW_CALLS = 4  # of a block
 _TIMERS = (GraphTimer, QueueTimer, WallTimer)
 _DEVICES_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
@@ -367,7 +368,13 @@ class Host:
         count = min(request.count, timer.calls_per_block) if request.rest_s else request.count
         return Seconds(
             single_calls(
-                one.built.call, one.sets, offset_s, count, bursts=request.bursts, rest_s=request.rest_s
+                one.built.call,
+                one.sets,
+                offset_s,
+                count,
+                bursts=request.bursts,
+                rest_s=request.rest_s,
+                are_long=timer.calls_per_block <= _FEW_CALLS,
             )
         )
 

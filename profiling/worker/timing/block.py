@@ -51,6 +51,11 @@ class BlockTimer(Protocol):
         ...
 
 
+def rest_for(seconds: float, idle_since: float) -> None:
+    """Sleep until the device has been idle for so long; ``idle_since`` by ``time.perf_counter``."""
+    time.sleep(max(seconds - (time.perf_counter() - idle_since), 0.0))
+
+
 def run_blocks(timer: BlockTimer, seconds: float) -> None:
     """Blocks one after the other, until so long has passed."""
     until = time.monotonic() + seconds

@@ -65,6 +65,8 @@ class CapturedCalls:
 
     @cached_property
     def _single_pass(self) -> "_Chain":
+        if self.calls == len(self._graphs):
+            return self._chain
         return _Chain(self._graphs, len(self._graphs))
 
     def replay(self) -> None:

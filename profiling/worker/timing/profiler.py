@@ -19,7 +19,7 @@ from roofscope.profiling.planning.trace_options import TraceOptions, why_too_lar
 from roofscope.profiling.results.outcome import Launch, Meanwhile, ProfiledKernel
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
+from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer, rest_for
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.timing.turn import Turn
 
@@ -88,12 +88,13 @@ def profile_block(timer: BlockTimer, rest_s: float, *, behind_another: bool) -> 
     if behind_another:
         time.sleep(rest_s)
         timer.block()
-    time.sleep(rest_s)
     readings: list[BlockReading] = []
     torch.cuda.synchronize()
+    idle_since = time.perf_counter()
     # As torch.profiler has it beneath. That imports Inductor when it starts, which takes 1 to 4 s a process.
     recording = kineto_profile(use_device="cuda", use_kineto=True)
     with recording:
+        rest_for(rest_s, idle_since)  # the device rests while the profiler starts, too
         readings.append(timer.block())
         torch.cuda.synchronize()
     events: Any = recording.function_events or []

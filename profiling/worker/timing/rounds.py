@@ -94,12 +94,16 @@ def measure(
 ) -> None:
     """Add rounds of blocks to the turns until the stop rule is met, or each has spent its cap.
 
+    Those that meet it at a checkpoint sit out the rounds up to the next one, while others go on. All are
+    asked at each, so one takes part again where a comparison with another has become too wide: the rule is
+    met by all at once in the end.
+
     With ``before_longer_rests``, the burst regime, all rest longer and begin again, after that call, where
     the power cap has pulled a clock down, which happens half a second into the load, in the warm-up or after.
     The order within a round is random: in a fixed one each would always follow the same neighbour's heat.
     """
-    number = 0
-    while number < _MOST_ROUNDS and (active := [turn for turn in turns if _goes_on(turn, rule)]):
+    number, going = 0, list(turns)
+    while number < _MOST_ROUNDS and (active := [turn for turn in going if _goes_on(turn, rule)]):
         between_rounds()
         random.shuffle(active)
         for turn in active:
@@ -109,9 +113,17 @@ def measure(
             continue
         if before_longer_rests and rest_longer(turns):
             before_longer_rests()
-            number = 0
-        elif rule.is_met([turn.progress for turn in active], _compared(active, _at_once(turns))):
-            break
+            number, going = 0, list(turns)
+        else:
+            going = _unmet(turns, rule)
+
+
+def _unmet(turns: Sequence[Turn], rule: StopRule) -> list[Turn]:
+    """Those that have time left and go on."""
+    open_to_more = [turn for turn in turns if _goes_on(turn, rule)]
+    pairs = _compared(open_to_more, _at_once(turns))
+    places = rule.unmet([turn.progress for turn in open_to_more], pairs)
+    return [open_to_more[place] for place in sorted(places)]
 
 
 def _at_once(turns: Sequence[Turn]) -> int:
@@ -119,17 +131,24 @@ def _at_once(turns: Sequence[Turn]) -> int:
     return max(sum(turn.beside is None for turn in turns) - 1, 1)
 
 
-def _compared(turns: Sequence[Turn], at_once: int) -> Iterator[Progress]:
-    """How far each comparison has come, as one of as many as are made with one baseline."""
-    stats = [(turn, turn.stats) for turn in turns if turn.samples_s]
-    for (one, its_time), (other, its_others) in combinations(stats, 2):
+def _compared(turns: Sequence[Turn], at_once: int) -> Iterator[tuple[int, int, Progress]]:
+    """The places of each two that are compared, and how far their comparison has come."""
+    stats = [(place, turn, turn.stats) for place, turn in enumerate(turns) if turn.samples_s]
+    for (place, one, its_time), (its_place, other, its_others) in combinations(stats, 2):
         is_apart = one.beside is not None or other.beside is not None
         if is_apart and one.beside is not other and other.beside is not one:
             continue
         count = 1 if is_apart else at_once
         comparison, rounds = compare(its_time, its_others, in_turn=True, comparisons=count)
         difference = abs(math.log(comparison.ratio))
-        yield Progress(comparison.relative_half_width, rounds, max(one.spent_s, other.spent_s), difference)
+        spent_s = _spent_together_s(one, other)
+        yield place, its_place, Progress(comparison.relative_half_width, rounds, spent_s, difference)
+
+
+def _spent_together_s(one: Turn, other: Turn) -> float:
+    """By the slower of the two, in rounds that both took part in: what their comparison has cost so far."""
+    together = len({block.round for block in one.blocks} & {block.round for block in other.blocks})
+    return max(turn.spent_s * together / len(turn.blocks) for turn in (one, other))
 
 
 def _goes_on(turn: Turn, rule: StopRule) -> bool:

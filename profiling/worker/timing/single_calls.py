@@ -14,6 +14,7 @@ import torch
 from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.timing.block import rest_for
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
 _CALIBRATION_CALLS = 64
@@ -34,6 +35,7 @@ def single_calls(
     *,
     bursts: int = 1,
     rest_s: float = 0.0,
+    are_long: bool = False,
 ) -> tuple[float, ...]:
     """Seconds of ``bursts`` times ``count`` single calls in turn over the sets, without the offset.
 
@@ -41,6 +43,7 @@ def single_calls(
     otherwise be read at a lower clock. Each set has its own outputs, as in a block: L2 would hold a single
     output for all, and writing it would cost nothing. Small data have more sets than there are calls; then
     L2 is filled with other data first, because it would still hold those few sets from the replay before.
+    Where calls ``are_long`` no replay goes in front: to upload a graph takes nothing beside one of them.
     """
     turn = iter(range(count))
     outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
@@ -51,7 +54,7 @@ def single_calls(
         outputs[index] = as_tuple(call(*sets[index]))
 
     cool = _fill_cache() if len(sets) > count else None
-    readings = _time_each(next_call, count, bursts, rest_s, cool)
+    readings = _time_each(next_call, count, bursts, rest_s, cool, uploads_first=not are_long)
     return tuple(max(reading - offset_s, 0.0) for reading in readings)
 
 
@@ -68,7 +71,10 @@ def _time_each(
     bursts: int = 1,
     rest_s: float = 0.0,
     cool: Callable[[], object] | None = None,
+    *,
+    uploads_first: bool = True,
 ) -> list[float]:
+    """The device is idle while the graph is captured, so that counts as part of the first rest."""
     pairs = [
         (
             torch.cuda.Event(enable_timing=True, external=True),
@@ -78,20 +84,23 @@ def _time_each(
     ]
     graph = torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
+    idle_since = time.perf_counter()
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         for start, end in pairs:
             start.record()
             call()
             end.record()
-    graph.replay()  # uploads the graph
+    if uploads_first:
+        graph.replay()
+        torch.cuda.synchronize()
+        idle_since = time.perf_counter()
     readings: list[float] = []
     for _ in range(bursts):
-        if rest_s:
-            torch.cuda.synchronize()
-            time.sleep(rest_s)
+        rest_for(rest_s, idle_since)
         if cool:
             cool()
         graph.replay()
         torch.cuda.synchronize()
+        idle_since = time.perf_counter()
         readings += [start.elapsed_time(end) * 1e-3 for start, end in pairs]
     return readings
