@@ -73,6 +73,7 @@
     WGMMA_KERNEL(across_128x64_eighths, 128, 64, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
     WGMMA_KERNEL(across_48x64_8x1, 48, 64, 9, 8, 1, 1, true, __VA_ARGS__)                                         \
     WGMMA_KERNEL(tile_64x128_1x1, 64, 128, 8, 1, 1, 1, false, __VA_ARGS__)                                        \
+    WGMMA_KERNEL(tile_64x128_2x1, 64, 128, 8, 2, 1, 1, false, __VA_ARGS__)                                        \
     WGMMA_KERNEL(tile_64x192_1x1, 64, 192, 6, 1, 1, 1, false, __VA_ARGS__)                                        \
     WGMMA_KERNEL(tile_128x128_2x1, 128, 128, 6, 2, 1, 1, false, __VA_ARGS__)                                      \
     WGMMA_KERNEL(across_64x64_halves, 64, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                      \

@@ -55,7 +55,7 @@ PRODUCTS = [
         (1536, "across_96x192_above", False),
         (2048, "tile_128x128_2x1", False),
         (1280, "across_112x128_2x2", False),
-        (1024, "tile_64x128_1x1", False),
+        (1024, "tile_64x128_2x1", False),
         (768, "across_80x64_2x2", False),
     ],
 )
