@@ -18,8 +18,8 @@ struct RunPosition {
     int row, column, in_b, end;
 };
 
-// The tiles of an expert column by column, so that blocks which run together share bands of its matrix; then those of the
-// next. `offsets` is data: no run begins or ends beyond the tokens.
+// The tiles of an expert in groups of about 2048 rows, each column by column, so that blocks which run together share bands
+// of tokens and of its matrix; then those of the next. `offsets` is data: no run begins or ends beyond the tokens.
 template <int BLOCK_M, int BLOCK_N, int CLUSTER>
 struct TilesOfRuns {
     static constexpr int CLUSTER_M = BLOCK_M * CLUSTER;
@@ -55,8 +55,9 @@ struct TilesOfRuns {
             end = offset_of(expert + 1);
             height = height_of(begin, end);
         }
-        const int column = (tile - first) / height * BLOCK_N;
-        const int row = begin + (tile - first) % height * CLUSTER_M + rank * BLOCK_M;
+        const TileIndex index = grouped_tile(tile - first, height, columns, 2048 / CLUSTER_M);
+        const int column = index.column * BLOCK_N;
+        const int row = begin + index.row * CLUSTER_M + rank * BLOCK_M;
         return {row, column, expert * n + column, end};
     }
 };

@@ -265,7 +265,7 @@ TILES = {
     "across_128x64_eighths": Tile(128, 64, stages=8, step_ns=147, start_ns=680, parts=8, across=True),
     "across_48x64_8x1": Tile(48, 64, stages=9, step_ns=152, start_ns=0, above=8, across=True),
     "tile_64x128_1x1": Tile(64, 128, stages=8, step_ns=157, start_ns=180),
-    "tile_64x128_2x1": Tile(64, 128, stages=8, step_ns=101, start_ns=0, above=2),
+    "tile_64x128_2x1": Tile(64, 128, stages=8, step_ns=115, start_ns=0, above=2),
     "tile_64x192_1x1": Tile(64, 192, stages=6, step_ns=213, start_ns=340),
     "tile_128x128_2x1": Tile(128, 128, stages=6, step_ns=258, start_ns=70, above=2),
     "across_64x64_halves": Tile(64, 64, stages=8, step_ns=132, start_ns=370, parts=2, across=True),

@@ -1,14 +1,13 @@
 // Copies of two matrices whose rows are of whole 16 bytes, as TMA wants them, in one kernel.
 //
-// Mapping: a thread makes twice 16 bytes. They lie in two words of 16 bytes of the matrix, which begin where words do; the
-//   second is the first of the next thread, and so found in L1. What fills up a row is 0.
+// Mapping: a thread makes 16 bytes. They lie in two words of 16 bytes of the matrix, which begin where words do; the second
+//   is the first of the next thread, and so found in L1. Both are under way at once, and only at the matrix's ends a thread
+//   asks byte by byte what is there. What fills up a row is 0.
 // Idea: torch's padding is two kernels a matrix, one for the zeros and one for the elements.
 #pragma once
 
 #include "shared/amid_words.cuh"
 #include "shared/overlap.cuh"
-
-constexpr int UNITS = 2;  // of a thread, under way at once
 
 // Rows of `bytes` bytes, one behind the other, and where they go, in `units` times 16 bytes each.
 struct Rows {
@@ -38,18 +37,27 @@ word_near(const unsigned char* at, const unsigned char* begin, const unsigned ch
 }
 
 __device__ __forceinline__ uint4 unit_of(const Rows& rows, unsigned index) {
-    const unsigned row = index / rows.units, unit = index % rows.units;
+    const unsigned row = index / rows.units, unit = index - row * rows.units;
     const unsigned char* const end = rows.from + rows.count * rows.bytes;
     const unsigned char* const from = rows.from + row * rows.bytes + unit * 16ull;
     const unsigned past = reinterpret_cast<unsigned long long>(from) % 16;
-    const uint4 low = word_near(from - past, rows.from, end);
-    const uint4 high = past ? word_near(from - past + 16, rows.from, end) : low;
+    const unsigned char* const at = from - past;
+    uint4 low, high;
+    if (at >= rows.from && at + 32 <= end) {
+        low = __ldg(reinterpret_cast<const uint4*>(at));
+        high = __ldg(reinterpret_cast<const uint4*>(at) + 1);
+    } else {
+        low = word_near(at, rows.from, end);
+        high = word_near(at + 16, rows.from, end);
+    }
     unsigned word[4];
     bytes_amid(low, high, past, word);
     const long long left = static_cast<long long>(rows.bytes - unit * 16ull);  // none where rows have units more
+    if (left < 16) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        if (left < i * 4 + 4) word[i] &= left <= i * 4 ? 0 : (1u << (left - i * 4) * 8) - 1;
+        for (int i = 0; i < 4; ++i) {
+            if (left < i * 4 + 4) word[i] &= left <= i * 4 ? 0 : (1u << (left - i * 4) * 8) - 1;
+        }
     }
     return make_uint4(word[0], word[1], word[2], word[3]);
 }
@@ -61,22 +69,13 @@ struct EveryRow {
 // `wants(row)` tells, behind the kernel in front, whether a row of b is to be copied.
 template <class Wants>
 __device__ __forceinline__ void make_whole_rows(const Rows& a, const Rows& b, const Wants& wants) {
-    const unsigned first = blockIdx.x * blockDim.x * UNITS + threadIdx.x, of_a = a.count * a.units;
+    const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, of_a = a.count * a.units;
     wait_for_previous();
     let_next_start();
-    uint4 unit[UNITS];
-    const auto is_of_b = [&](unsigned index) { return index < b.count * b.units && wants(index / b.units); };
-#pragma unroll
-    for (int i = 0; i < UNITS; ++i) {
-        const unsigned index = first + i * blockDim.x;
-        if (index < of_a) unit[i] = unit_of(a, index);
-        else if (is_of_b(index - of_a)) unit[i] = unit_of(b, index - of_a);
-    }
-#pragma unroll
-    for (int i = 0; i < UNITS; ++i) {
-        const unsigned index = first + i * blockDim.x;
-        if (index < of_a) a.to[index] = unit[i];
-        else if (is_of_b(index - of_a)) b.to[index - of_a] = unit[i];
+    if (index < of_a) {
+        a.to[index] = unit_of(a, index);
+    } else if (index - of_a < b.count * b.units && wants((index - of_a) / b.units)) {
+        b.to[index - of_a] = unit_of(b, index - of_a);
     }
 }
 

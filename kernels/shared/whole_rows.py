@@ -9,7 +9,6 @@ _UNIT = 16
 _LINE = 128  # bytes of a line of L2
 _LONG = 1024  # bytes of a row that is worth to begin on a line
 _THREADS = 256
-_UNITS = 2  # of a thread, as in whole_rows.cuh
 _MOST_UNITS = 2**31  # which 32 bits count
 
 
@@ -41,7 +40,7 @@ def both_in_whole_units(
             copy = torch.empty((rows, columns), dtype=matrix.dtype, device=matrix.device)
         whole.append(copy)
         given += [matrix.contiguous(), copy, rows, units, row_bytes]
-    blocks = -(-sum(map(_units, lacking)) // (_THREADS * _UNITS))
+    blocks = -(-sum(map(_units, lacking)) // _THREADS)
     program.launch(kernel, blocks, _THREADS, *given, *more, overlaps=True)
     return whole[0], whole[1]
 

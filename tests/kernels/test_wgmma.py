@@ -56,7 +56,7 @@ PRODUCTS = [
         (2048, "tile_128x128_2x1", False),
         (1280, "across_112x128_2x2", False),
         (1024, "tile_64x128_2x1", False),
-        (768, "across_80x64_2x2", False),
+        (768, "tile_64x128_2x1", False),
     ],
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str, shares: bool) -> None:
@@ -131,7 +131,7 @@ def test_rows_that_begin_within_lines_take_clusters_that_copy_less() -> None:
     [
         (1032, 1032, 4104, "across_96x128_4x2"),
         (888, 2504, 1256, "across_160x128_2x2"),
-        (8192, 72, 1024, "across_80x128_4x1"),
+        (3032, 336, 1048, "across_80x128_4x1"),
         (4096, 4104, 4088, "across_176x192_above"),
     ],
 )
