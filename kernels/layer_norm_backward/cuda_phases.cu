@@ -44,5 +44,5 @@ extern "C" __global__ void __launch_bounds__(1024) layer_norm_backward_columns(
     const float* partial, SCALAR* dw, SCALAR* db, long long parts, long long cols
 ) {
     start_early();
-    sum_of_parts(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
+    sum_of_chunks(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
 }

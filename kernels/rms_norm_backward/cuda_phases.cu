@@ -41,5 +41,5 @@ extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(
     const float* partial, SCALAR* dw, long long parts, long long cols
 ) {
     start_early();
-    sum_of_parts(partial, parts, cols, dw);
+    sum_of_chunks(partial, parts, cols, dw);
 }

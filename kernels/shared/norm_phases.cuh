@@ -6,7 +6,7 @@
 // 2. A block has a panel of columns, a pack of 16 bytes a thread, and walks down the rows of its chunk: with the
 //    sums of whole rows known, dx is a map, and the sums over rows stay in registers. dy and x are read again, from L2
 //    where they fit there. Of a single row it is a map of dy and x alone: row_gradients.
-// 3. Where a panel has more than one chunk of rows, sum_of_parts adds up what these left.
+// 3. Where a panel has more than one chunk of rows, what these left is added up.
 // Each kernel is launched while the one before works: overlap.cuh. norm_phases.py chooses the sizes.
 #pragma once
 
@@ -23,6 +23,7 @@ constexpr int SINGLE_ROW_BLOCKS = 3;
 constexpr int SINGLE_ROW_BLOCKS = 4;
 #endif
 constexpr int MOST_HEIGHT = 256;  // rows of a chunk, as in norm_phases.py
+constexpr int FEW_CHUNKS = 8;     // as in norm_phases.py
 
 // ---- Sums of pieces of rows --------------------------------------------------------------------
 
@@ -174,6 +175,23 @@ __device__ __forceinline__ void panel_gradients(
         float* const to_dw = partial + chunk * cols + start;
         store_sums(of_rows, shared, across, width_here, to_dw, to_dw + chunks * cols);
     }
+}
+
+// The sums over chunks. A block of one row of threads has a column for each: where chunks are few, most threads of
+// sum_of_parts would have nothing, in as many blocks as wide matrices have 32 columns.
+__device__ __forceinline__ void sum_of_chunks(const float* partial, long long chunks, long long cols, SCALAR* out) {
+    if (blockDim.y > 1) {
+        sum_of_parts(partial, chunks, cols, out);
+        return;
+    }
+    const long long col = thread_of_grid();
+    if (col >= cols) return;
+    float parts[FEW_CHUNKS], sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < FEW_CHUNKS; ++i) parts[i] = i < chunks ? partial[i * cols + col] : 0.0f;
+#pragma unroll
+    for (int i = 0; i < FEW_CHUNKS; ++i) sum += parts[i];
+    from_float(sum, out[col]);
 }
 
 // ---- The gradients of one row ------------------------------------------------------------------

@@ -31,6 +31,8 @@ PANELS_PER_MULTIPROCESSOR = 2
 BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many
 ROW_BLOCKS_PER_MULTIPROCESSOR = 4  # of a row that is alone, as many as run at once
 ROWS_OF_A_THREAD = 2  # at least, where more chunks would only leave more to add up
+FEW_CHUNKS = 8  # that a thread adds up, as in norm_phases.cuh
+SUM_THREADS = 128  # of a block of such threads
 
 
 class Phases(NamedTuple):
@@ -102,7 +104,6 @@ def launch_phases(
         f"{name}_panels_{kind}", sizes.panels * sizes.chunks, sizes.block, *arguments, overlaps=True
     )
     if parts:
-        grid = (-(-cols // WARP), len(column_sums))
-        program.launch(
-            f"{name}_columns", grid, (WARP, WARP), partial, *column_sums, parts, cols, overlaps=True
-        )
+        width, block = (SUM_THREADS, SUM_THREADS) if parts <= FEW_CHUNKS else (WARP, (WARP, WARP))
+        grid = (-(-cols // width), len(column_sums))
+        program.launch(f"{name}_columns", grid, block, partial, *column_sums, parts, cols, overlaps=True)

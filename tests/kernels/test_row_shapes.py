@@ -1,6 +1,7 @@
 """Sizes that launchers choose for rows of any length and number: they cover the matrix, and fit."""
 
 import pytest
+import torch
 
 from roofscope.kernels.shared import norm_phases, norm_ring
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
@@ -31,6 +32,34 @@ def test_phases_cover_the_matrix(element_size: int, multiprocessors: int) -> Non
         assert sizes.height <= norm_phases.MOST_HEIGHT
         assert (sizes.chunks - 1) * sizes.height <= max(rows - 1, 0)
         assert rows <= sizes.chunks * sizes.height
+
+
+class Recorder:
+    """Stands for a CudaProgram: the grid and the block of each launch, by name."""
+
+    multiprocessor_count = 132
+
+    def __init__(self) -> None:
+        self.launches: dict[str, tuple] = {}
+
+    def launch(self, name: str, grid: object, block: object, *_: object, overlaps: bool) -> None:
+        assert overlaps
+        self.launches[name.removeprefix("norm_")] = grid, block
+
+
+def launched(rows: int, cols: int) -> dict[str, tuple]:
+    x, w, rstd = (
+        torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((rows, cols), (cols,), (rows,))
+    )
+    recorder = Recorder()
+    norm_phases.launch_phases(recorder, "norm", (x, x, w, rstd), x, w)
+    return recorder.launches
+
+
+def test_the_sums_of_few_chunks_are_a_thread_each() -> None:
+    """A block of 32 threads a column has nothing for most of them: very many wait for one another."""
+    assert launched(70, 70_001)["columns"] == ((-(-70_001 // 128), 1), 128)
+    assert launched(1000, 1024)["columns"] == ((32, 1), (32, 32))
 
 
 @pytest.mark.parametrize(
