@@ -11,12 +11,12 @@
 #include "shared/norm_backward.cuh"
 #include "shared/norm_phases.cuh"
 
-#define PIECES(NAME, SHIFTED)                                                                         \
-    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, 2) layer_norm_backward_pieces_##NAME( \
-        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,    \
-        const float* __restrict__ mean, const float* __restrict__ rstd, float2* __restrict__ sums,    \
-        long long cols, long long length, long long pieces) {                                         \
-        sum_piece<true, SHIFTED>(dy, x, w, mean, rstd, sums, cols, length, pieces);                   \
+#define PIECES(NAME, SHIFTED)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, LIGHT_BLOCKS) layer_norm_backward_pieces_##NAME( \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,               \
+        const float* __restrict__ mean, const float* __restrict__ rstd, float2* __restrict__ sums,               \
+        long long cols, long long length, long long pieces) {                                                    \
+        sum_piece<true, SHIFTED>(dy, x, w, mean, rstd, sums, cols, length, pieces);                              \
     }
 
 #define PANELS(NAME, SHIFTED, ROWS, BLOCKS)                                                                     \
@@ -34,8 +34,8 @@ PIECES(packed, false)
 PIECES(shifted, true)
 PANELS(packed, false, 4, 2)
 PANELS(shifted, true, 2, 2)
-PANELS(packed_few, false, 1, FEW_ROWS_BLOCKS)
-PANELS(shifted_few, true, 1, FEW_ROWS_BLOCKS)
+PANELS(packed_few, false, 1, LIGHT_BLOCKS)
+PANELS(shifted_few, true, 1, LIGHT_BLOCKS)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(PHASE_THREADS, SINGLE_ROW_BLOCKS) layer_norm_backward_row(

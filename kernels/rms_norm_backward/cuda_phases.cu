@@ -8,12 +8,12 @@
 #include "shared/norm_backward.cuh"
 #include "shared/norm_phases.cuh"
 
-#define PIECES(NAME, SHIFTED)                                                                       \
-    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, 2) rms_norm_backward_pieces_##NAME( \
-        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,  \
-        const float* __restrict__ rstd, float2* __restrict__ sums,                                  \
-        long long cols, long long length, long long pieces) {                                       \
-        sum_piece<false, SHIFTED>(dy, x, w, nullptr, rstd, sums, cols, length, pieces);             \
+#define PIECES(NAME, SHIFTED)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, LIGHT_BLOCKS) rms_norm_backward_pieces_##NAME( \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,             \
+        const float* __restrict__ rstd, float2* __restrict__ sums,                                             \
+        long long cols, long long length, long long pieces) {                                                  \
+        sum_piece<false, SHIFTED>(dy, x, w, nullptr, rstd, sums, cols, length, pieces);                        \
     }
 
 #define PANELS(NAME, SHIFTED, ROWS, BLOCKS)                                                                        \
@@ -31,8 +31,8 @@ PIECES(packed, false)
 PIECES(shifted, true)
 PANELS(packed, false, 4, 2)
 PANELS(shifted, true, 2, 2)
-PANELS(packed_few, false, 1, FEW_ROWS_BLOCKS)
-PANELS(shifted_few, true, 1, FEW_ROWS_BLOCKS)
+PANELS(packed_few, false, 1, LIGHT_BLOCKS)
+PANELS(shifted_few, true, 1, LIGHT_BLOCKS)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(PHASE_THREADS, SINGLE_ROW_BLOCKS) rms_norm_backward_row(

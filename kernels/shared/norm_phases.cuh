@@ -23,11 +23,11 @@ constexpr int SINGLE_ROW_BLOCKS = 3;
 #else
 constexpr int SINGLE_ROW_BLOCKS = 4;
 #endif
-// The same of panels of few rows, for which they do on Hopper alone.
+// The same of pieces and of panels of few rows, for which they do on Hopper alone.
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000
-constexpr int FEW_ROWS_BLOCKS = 4;
+constexpr int LIGHT_BLOCKS = 4;
 #else
-constexpr int FEW_ROWS_BLOCKS = 3;
+constexpr int LIGHT_BLOCKS = 3;
 #endif
 constexpr int MOST_HEIGHT = 256;  // rows of a chunk, as in norm_phases.py
 constexpr int FEW_CHUNKS = 8;     // as in norm_phases.py
