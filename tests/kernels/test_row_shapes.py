@@ -1,5 +1,7 @@
 """Sizes that launchers choose for rows of any length and number: they cover the matrix, and fit."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -65,18 +67,18 @@ class Recorder:
     multiprocessor_count = 132
 
     def __init__(self) -> None:
-        self.launches: dict[str, tuple] = {}
+        self.launches: dict[str, tuple[object, object]] = {}
 
     def launch(self, name: str, grid: object, block: object, *_: object, overlaps: bool) -> None:
         assert overlaps
         self.launches[name.removeprefix("norm_")] = grid, block
 
 
-def launched(rows: int, cols: int) -> dict[str, tuple]:
+def launched(rows: int, cols: int) -> dict[str, tuple[object, object]]:
     x, w, rstd = (
         torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((rows, cols), (cols,), (rows,))
     )
-    recorder = Recorder()
+    recorder: Any = Recorder()
     norm_phases.launch_phases(recorder, "norm", (x, x, w, rstd), x, w)
     return recorder.launches
 
