@@ -11,25 +11,31 @@
 #include "shared/norm_backward.cuh"
 #include "shared/norm_phases.cuh"
 
-#define KERNELS(NAME, SHIFTED)                                                                                      \
-    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, 2) layer_norm_backward_pieces_##NAME(               \
-        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,                  \
-        const float* __restrict__ mean, const float* __restrict__ rstd, float2* __restrict__ sums,                  \
-        long long cols, long long length, long long pieces) {                                                       \
-        sum_piece<true, SHIFTED>(dy, x, w, mean, rstd, sums, cols, length, pieces);                                 \
-    }                                                                                                               \
-    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, 2) layer_norm_backward_panels_##NAME(               \
-        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,                  \
-        const float* __restrict__ mean, const float* __restrict__ rstd, const float2* sums,                         \
-        SCALAR* __restrict__ dx, float* __restrict__ partial, SCALAR* __restrict__ dw,                              \
-        SCALAR* __restrict__ db, long long rows, long long cols, long long pieces, long long across,                \
-        long long height) {                                                                                         \
-        panel_gradients<true, SHIFTED>(                                                                             \
-            dy, x, w, mean, rstd, sums, dx, partial, dw, db, rows, cols, pieces, static_cast<int>(across), height); \
+#define PIECES(NAME, SHIFTED)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, LIGHT_BLOCKS) layer_norm_backward_pieces_##NAME( \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,               \
+        const float* __restrict__ mean, const float* __restrict__ rstd, float2* __restrict__ sums,               \
+        long long cols, long long length, long long pieces) {                                                    \
+        sum_piece<true, SHIFTED>(dy, x, w, mean, rstd, sums, cols, length, pieces);                              \
     }
 
-KERNELS(packed, false)
-KERNELS(shifted, true)
+#define PANELS(NAME, SHIFTED, ROWS, BLOCKS)                                                                     \
+    extern "C" __global__ void __launch_bounds__(PHASE_THREADS, BLOCKS) layer_norm_backward_panels_##NAME(      \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,              \
+        const float* __restrict__ mean, const float* __restrict__ rstd, const float2* sums,                     \
+        SCALAR* __restrict__ dx, float* __restrict__ partial, SCALAR* __restrict__ dw, SCALAR* __restrict__ db, \
+        long long rows, long long cols, long long pieces, long long across, long long height) {                 \
+        panel_gradients<true, SHIFTED, ROWS>(                                                                   \
+            dy, x, w, mean, rstd, sums, dx, partial, dw, db, rows, cols, pieces, static_cast<int>(across),      \
+            height);                                                                                            \
+    }
+
+PIECES(packed, false)
+PIECES(shifted, true)
+PANELS(packed, false, 4, 2)
+PANELS(shifted, true, 2, 2)
+PANELS(packed_few, false, 1, LIGHT_BLOCKS)
+PANELS(shifted_few, true, 1, LIGHT_BLOCKS)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(PHASE_THREADS, SINGLE_ROW_BLOCKS) layer_norm_backward_row(
@@ -44,5 +50,5 @@ extern "C" __global__ void __launch_bounds__(1024) layer_norm_backward_columns(
     const float* partial, SCALAR* dw, SCALAR* db, long long parts, long long cols
 ) {
     start_early();
-    sum_of_parts(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
+    sum_of_chunks(partial + blockIdx.y * parts * cols, parts, cols, blockIdx.y ? db : dw);
 }

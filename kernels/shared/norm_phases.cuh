@@ -6,7 +6,8 @@
 // 2. A block has a panel of columns, a pack of 16 bytes a thread, and walks down the rows of its chunk: with the
 //    sums of whole rows known, dx is a map, and the sums over rows stay in registers. dy and x are read again, from L2
 //    where they fit there. Of a single row it is a map of dy and x alone: row_gradients.
-// 3. Where a panel has more than one chunk of rows, sum_of_parts adds up what these left.
+//    Blocks of a thread's few rows have registers for one of them at a time, so that twice as many run at once.
+// 3. Where a panel has more than one chunk of rows, what these left is added up.
 // Each kernel is launched while the one before works: overlap.cuh. norm_phases.py chooses the sizes.
 #pragma once
 
@@ -22,7 +23,14 @@ constexpr int SINGLE_ROW_BLOCKS = 3;
 #else
 constexpr int SINGLE_ROW_BLOCKS = 4;
 #endif
+// The same of pieces and of panels of few rows, for which they do on Hopper alone.
+#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000
+constexpr int LIGHT_BLOCKS = 4;
+#else
+constexpr int LIGHT_BLOCKS = 3;
+#endif
 constexpr int MOST_HEIGHT = 256;  // rows of a chunk, as in norm_phases.py
+constexpr int FEW_CHUNKS = 8;     // as in norm_phases.py
 
 // ---- Sums of pieces of rows --------------------------------------------------------------------
 
@@ -72,18 +80,34 @@ __device__ __forceinline__ void sum_piece(
 
 // ---- Gradients of panels of columns ------------------------------------------------------------
 
-// The sums of whole rows, in the order of their pieces at every call: a warp a row.
-__device__ __forceinline__ void add_pieces(const float2* sums, float2* totals, int height, long long pieces) {
+// What the gradients of a row take, by one access.
+struct alignas(16) RowFacts {
+    float mean, rstd;
+    float2 total;  // of its pieces
+};
+
+// A warp a row. The pieces are added up in the same order at every call.
+template <bool CENTRED>
+__device__ __forceinline__ void find_facts(
+    const float* means, const float* rstds, const float2* sums, RowFacts* facts, int height, long long pieces
+) {
+    constexpr int AT_ONCE = 4;  // pieces of a lane, none of which waits for another
     const int lane = threadIdx.x % WARP;
     for (int row = threadIdx.x / WARP; row < height; row += blockDim.x / WARP) {
+        const float mean = CENTRED ? means[row] : 0.0f, rstd = rstds[row];
         float2 total = {0.0f, 0.0f};
-#pragma unroll 8
-        for (long long piece = lane; piece < pieces; piece += WARP) {
-            const float2 more = sums[row * pieces + piece];
-            total = {total.x + more.x, total.y + more.y};
+        for (long long first = lane; first < pieces; first += AT_ONCE * WARP) {
+            float2 more[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; ++i) {
+                const long long piece = first + i * WARP;
+                more[i] = piece < pieces ? sums[row * pieces + piece] : float2{0.0f, 0.0f};
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; ++i) total = {total.x + more[i].x, total.y + more[i].y};
         }
         total = warp_sum(total);
-        if (lane == 0) totals[row] = total;
+        if (lane == 0) facts[row] = {mean, rstd, total};
     }
 }
 
@@ -112,16 +136,16 @@ __device__ __forceinline__ void store_sums(
     }
 }
 
-// A block has `across` threads side by side, a power of two of whole warps, and the others below them.
-template <bool CENTRED, bool SHIFTED>
+// A block has `across` threads side by side, a power of two of whole warps, and the others below them. Of a thread ROWS
+// rows are under way at once.
+template <bool CENTRED, bool SHIFTED, int ROWS>
 __device__ __forceinline__ void panel_gradients(
     const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* means, const float* rstds, const float2* sums,
     SCALAR* dx, float* partial, SCALAR* dw, SCALAR* db, long long rows, long long cols, long long pieces, int across,
     long long height
 ) {
-    constexpr int ROWS = SHIFTED ? 2 : 4;  // of a thread, under way at once
     __shared__ float4 of_columns[(CENTRED ? 2 : 1) * PHASE_THREADS * PACK / 4];
-    __shared__ float2 totals[MOST_HEIGHT];
+    __shared__ RowFacts of_chunk[MOST_HEIGHT];
     const long long width = across * PACK;
     const unsigned panels = static_cast<unsigned>((cols + width - 1) / width), chunks = gridDim.x / panels;
     const long long start = blockIdx.x % panels * width, chunk = blockIdx.x / panels;
@@ -132,11 +156,9 @@ __device__ __forceinline__ void panel_gradients(
     const float one_of_cols = 1.0f / cols;
     ColumnSums<CENTRED> of_rows;
 
-    start_early();
-    add_pieces(sums + first * pieces, totals, static_cast<int>(last - first), pieces);
-    __syncthreads();
-    for (long long row = first + threadIdx.x / across; row < last; row += ROWS * steps) {  // the same in a warp
-        Bits gradients[ROWS], values[ROWS];
+    Bits gradients[ROWS], values[ROWS];
+    const auto load = [&](long long row) {
+        if (row >= last) return;
         if (own.whole && row + (ROWS - 1) * steps < last) {
 #pragma unroll
             for (int u = 0; u < ROWS; ++u) {
@@ -151,12 +173,23 @@ __device__ __forceinline__ void panel_gradients(
                 values[u] = own.load(x + one * cols);
             }
         }
+    };
+    long long row = first + threadIdx.x / across;  // the same in a warp
+    if (ROWS == 1) load(row);                      // which takes few registers, while the sums are still being added
+    start_early();
+    find_facts<CENTRED>(
+        means + first, rstds + first, sums + first * pieces, of_chunk, static_cast<int>(last - first), pieces
+    );
+    __syncthreads();
+    for (; row < last; row += ROWS * steps) {
+        if (ROWS > 1) load(row);
 #pragma unroll
         for (int u = 0; u < ROWS; ++u) {
             const long long one = row + u * steps;
             if (one >= last) break;
-            const Normal<CENTRED> normal(means, rstds, one);
-            const RowGradient<CENTRED> gradient(normal.rstd, totals[one - first], one_of_cols);
+            const RowFacts& facts = of_chunk[one - first];
+            const Normal<CENTRED> normal(facts.mean, facts.rstd);
+            const RowGradient<CENTRED> gradient(normal.rstd, facts.total, one_of_cols);
             float of_dy[PACK], of_x[PACK];
             unpack_words(gradients[u], of_dy);
             unpack_words(values[u], of_x);
@@ -164,6 +197,7 @@ __device__ __forceinline__ void panel_gradients(
             for (int i = 0; i < PACK; ++i) of_rows.add(i, of_dy[i], normal(of_x[i]));
             own.store(dx + one * cols, gradient.of(normal, of_dy, of_x, weights));
         }
+        if (ROWS == 1) load(row + steps);
     }
 
     const int width_here = static_cast<int>(cols - start < width ? cols - start : width);
@@ -174,6 +208,23 @@ __device__ __forceinline__ void panel_gradients(
         float* const to_dw = partial + chunk * cols + start;
         store_sums(of_rows, shared, across, width_here, to_dw, to_dw + chunks * cols);
     }
+}
+
+// The sums over chunks. A block of one row of threads has a column for each: where chunks are few, most threads of
+// sum_of_parts would have nothing, in as many blocks as wide matrices have 32 columns.
+__device__ __forceinline__ void sum_of_chunks(const float* partial, long long chunks, long long cols, SCALAR* out) {
+    if (blockDim.y > 1) {
+        sum_of_parts(partial, chunks, cols, out);
+        return;
+    }
+    const long long col = thread_of_grid();
+    if (col >= cols) return;
+    float parts[FEW_CHUNKS], sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < FEW_CHUNKS; ++i) parts[i] = i < chunks ? partial[i * cols + col] : 0.0f;
+#pragma unroll
+    for (int i = 0; i < FEW_CHUNKS; ++i) sum += parts[i];
+    from_float(sum, out[col]);
 }
 
 // ---- The gradients of one row ------------------------------------------------------------------

@@ -9,8 +9,8 @@ Which of the CUDA versions is for which rows, by what a shape has least of:
 
 Phases need neither rows for all multiprocessors nor room on chip for one: rows are cut into pieces so that
 there are a few blocks for each multiprocessor, and panels are as wide as leaves each of these two of them,
-down to the columns of one warp. Few rows go down one panel in one chunk, which gives dw at once; many are cut
-into chunks, and a third kernel adds these up.
+down to the columns of one warp. Few rows go down one panel in one chunk, which gives dw at once, and where a
+thread would have many of them panels are narrower. Many are cut into chunks, which a third kernel adds up.
 """
 
 from typing import NamedTuple
@@ -31,6 +31,10 @@ PANELS_PER_MULTIPROCESSOR = 2
 BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many
 ROW_BLOCKS_PER_MULTIPROCESSOR = 4  # of a row that is alone, as many as run at once
 ROWS_OF_A_THREAD = 2  # at least, where more chunks would only leave more to add up
+CHUNK_ROWS = 32  # at least, where panels alone are two for each multiprocessor
+FEW_ROUNDS = 8  # rows of a thread, at most, of the panels that have registers for one at a time
+FEW_CHUNKS = 8  # that a thread adds up, as in norm_phases.cuh
+SUM_THREADS = 128  # of a block of such threads
 
 
 class Phases(NamedTuple):
@@ -43,6 +47,7 @@ class Phases(NamedTuple):
     panels: int
     height: int  # rows of a chunk
     chunks: int
+    is_few: bool  # of rows: threads have one at a time
 
 
 def choose_phases(rows: int, cols: int, element_size: int, multiprocessor_count: int) -> Phases:
@@ -54,13 +59,20 @@ def choose_phases(rows: int, cols: int, element_size: int, multiprocessor_count:
     if length < least <= cols and rows * fewer >= NEARLY_ALL * multiprocessor_count:
         length, pieces = least, fewer
 
-    across = THREADS
-    while across > WARP and -(-cols // (across * pack)) < PANELS_PER_MULTIPROCESSOR * multiprocessor_count:
-        across //= 2
-    steps = min(THREADS // across, 1 << max(rows - 1, 0).bit_length())
+    across = _threads_across(rows, -(-cols // pack), multiprocessor_count)
     panels = -(-cols // (across * pack))
+    wanted = PANELS_PER_MULTIPROCESSOR * multiprocessor_count
     most_chunks = max(BLOCKS_PER_MULTIPROCESSOR * multiprocessor_count // panels, 1)
-    height = min(max(-(-rows // most_chunks), ROWS_OF_A_THREAD * steps), MOST_HEIGHT)
+    steps = min(THREADS // across, 1 << max(rows - 1, 0).bit_length())
+    if panels >= wanted:
+        height = -(-rows // max(min(most_chunks, rows // CHUNK_ROWS), 1))
+    else:
+        height = max(-(-rows // most_chunks), ROWS_OF_A_THREAD * steps)
+    height = max(min(height, MOST_HEIGHT), 1)
+    chunks = max(-(-rows // height), 1)
+    rounds = max(-(-min(rows, height) // steps), 1)
+    if panels >= wanted and chunks == 1:  # no more steps than these rounds take
+        steps = max(-(-rows // rounds), 1)
     return Phases(
         length=length,
         pieces=pieces,
@@ -68,8 +80,23 @@ def choose_phases(rows: int, cols: int, element_size: int, multiprocessor_count:
         block=across * steps,
         panels=panels,
         height=height,
-        chunks=max(-(-rows // height), 1),
+        chunks=chunks,
+        is_few=rounds <= FEW_ROUNDS and panels * chunks > wanted,
     )
+
+
+def _threads_across(rows: int, packs: int, multiprocessor_count: int) -> int:
+    """Of a panel: the most of which there are enough panels, or fewer where few rows are one chunk.
+
+    These are as few as give most threads two rows, if that does not take more panels than chunks would.
+    """
+    across = THREADS
+    while across > WARP and -(-packs // across) < PANELS_PER_MULTIPROCESSOR * multiprocessor_count:
+        across //= 2
+    most = BLOCKS_PER_MULTIPROCESSOR * multiprocessor_count if rows < 2 * CHUNK_ROWS else 0
+    while across > WARP and -(-packs // across) < most and rows * across >= 3 * THREADS:
+        across //= 2
+    return across
 
 
 def launch_phases(
@@ -85,6 +112,7 @@ def launch_phases(
     sizes = choose_phases(rows, cols, x.element_size(), program.multiprocessor_count)
     is_alone = rows == 1 and are_packed(PACK_BYTES, *inputs[:3], dx, *column_sums)
     kind = "packed" if is_alone or are_packed(cols, dy, x, w, dx) else "shifted"
+    few = "_few" if sizes.is_few else ""
     sums = torch.empty((rows, sizes.pieces, 2), dtype=torch.float32, device=x.device)
     arguments = (*inputs, sums, cols, sizes.length, sizes.pieces)
     program.launch(f"{name}_pieces_{kind}", rows * sizes.pieces, THREADS, *arguments, overlaps=True)
@@ -98,11 +126,9 @@ def launch_phases(
     partial = torch.empty((len(column_sums), parts, cols), dtype=torch.float32, device=x.device)
     extents = (rows, cols, sizes.pieces, sizes.across, sizes.height)
     arguments = (*inputs, sums, dx, partial, *column_sums, *extents)
-    program.launch(
-        f"{name}_panels_{kind}", sizes.panels * sizes.chunks, sizes.block, *arguments, overlaps=True
-    )
+    grid = sizes.panels * sizes.chunks
+    program.launch(f"{name}_panels_{kind}{few}", grid, sizes.block, *arguments, overlaps=True)
     if parts:
-        grid = (-(-cols // WARP), len(column_sums))
-        program.launch(
-            f"{name}_columns", grid, (WARP, WARP), partial, *column_sums, parts, cols, overlaps=True
-        )
+        width, block = (SUM_THREADS, SUM_THREADS) if parts <= FEW_CHUNKS else (WARP, (WARP, WARP))
+        grid = (-(-cols // width), len(column_sums))
+        program.launch(f"{name}_columns", grid, block, partial, *column_sums, parts, cols, overlaps=True)

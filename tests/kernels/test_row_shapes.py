@@ -1,6 +1,9 @@
 """Sizes that launchers choose for rows of any length and number: they cover the matrix, and fit."""
 
+from typing import Any
+
 import pytest
+import torch
 
 from roofscope.kernels.shared import norm_phases, norm_ring
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
@@ -8,8 +11,8 @@ from roofscope.profiling.worker.failures import Refusal
 
 SHAPES = [
     (rows, cols)
-    for rows in (0, 1, 2, 3, 16, 131, 133, 1000, 70_001, 2**22)
-    for cols in (1, 7, 8, 255, 256, 1031, 4096, 8200, 16_384, 65_537, 262_144, 2**26)
+    for rows in (0, 1, 2, 3, 9, 16, 47, 131, 133, 1000, 70_001, 2**22)
+    for cols in (1, 7, 8, 255, 256, 1031, 4096, 8200, 16_384, 65_537, 262_144, 564_733, 2**26)
     if rows * cols <= 2**30
 ]
 MULTIPROCESSORS = (1, 28, 132, 148)
@@ -27,10 +30,65 @@ def test_phases_cover_the_matrix(element_size: int, multiprocessors: int) -> Non
         width = sizes.across * pack
         assert (sizes.panels - 1) * width < cols <= sizes.panels * width
         assert sizes.across % norm_phases.WARP == sizes.block % sizes.across == 0
-        assert sizes.block <= norm_phases.THREADS
+        assert 0 < sizes.block <= norm_phases.THREADS
         assert sizes.height <= norm_phases.MOST_HEIGHT
         assert (sizes.chunks - 1) * sizes.height <= max(rows - 1, 0)
         assert rows <= sizes.chunks * sizes.height
+        if sizes.is_few:
+            assert sizes.panels * sizes.chunks > 2 * multiprocessors
+            assert min(rows, sizes.height) <= norm_phases.FEW_ROUNDS * (sizes.block // sizes.across)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "rows_of_a_thread"),
+    [
+        (9, 564_733, 3),
+        (7, 681_230, 2),
+        (10, 177_364, 3),
+        (3, 600_000, 2),
+        (5, 134_644, 1),
+        (8, 2**17, 1),
+        (2, 2**24, 2),
+        (36, 113_841, 5),
+    ],
+)
+def test_few_long_rows_are_one_chunk(rows: int, cols: int, rows_of_a_thread: int) -> None:
+    """Nothing is left to add up; a thread has few of them, and a multiprocessor two blocks at least."""
+    sizes = norm_phases.choose_phases(rows, cols, 2, 132)
+    assert sizes.chunks == 1
+    assert sizes.is_few
+    assert sizes.panels > 2 * 132
+    assert -(-rows // (sizes.block // sizes.across)) == rows_of_a_thread
+
+
+class Recorder:
+    """Stands for a CudaProgram: the grid and the block of each launch, by name."""
+
+    multiprocessor_count = 132
+
+    def __init__(self) -> None:
+        self.launches: dict[str, tuple[object, object]] = {}
+
+    def launch(self, name: str, grid: object, block: object, *_: object, overlaps: bool) -> None:
+        assert overlaps
+        self.launches[name.removeprefix("norm_")] = grid, block
+
+
+def launched(rows: int, cols: int) -> dict[str, tuple[object, object]]:
+    x, w, rstd = (
+        torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((rows, cols), (cols,), (rows,))
+    )
+    recorder: Any = Recorder()
+    norm_phases.launch_phases(recorder, "norm", (x, x, w, rstd), x, w)
+    return recorder.launches
+
+
+def test_the_sums_of_few_chunks_are_a_thread_each() -> None:
+    """A block of 32 threads a column has nothing for most of them: very many wait for one another."""
+    assert launched(70, 70_001)["columns"] == ((-(-70_001 // 128), 1), 128)
+    assert launched(1000, 1024)["columns"] == ((32, 1), (32, 32))
+    assert set(launched(9, 564_733)) == {"pieces_shifted", "panels_shifted_few"}
+    assert set(launched(64, 2**14)) == {"pieces_packed", "panels_packed", "columns"}
 
 
 @pytest.mark.parametrize(
