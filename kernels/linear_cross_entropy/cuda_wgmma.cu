@@ -136,4 +136,44 @@ extern "C" __global__ void join(
     if (threadIdx.x % WARP == 0) from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
 }
 
+// A block a row, of whose logits each has several parts.
+constexpr int JOINING_WARPS = 16, COLUMNS_AT_ONCE = 4;  // of a thread; as in cuda_wgmma.py and few_rows.py
+
+extern "C" __global__ void __launch_bounds__(JOINING_WARPS* WARP) join_parts(
+    const float* __restrict__ logits, const long long* __restrict__ labels, SCALAR* __restrict__ loss, long long vocab,
+    long long parts, long long room
+) {
+    __shared__ Statistics of_warps[JOINING_WARPS];
+    __shared__ float at_label;
+    wait_for_previous();
+    const long long label = labels[blockIdx.x];
+    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+    constexpr int THREADS = JOINING_WARPS * WARP;
+    for (long long first = threadIdx.x; first < vocab; first += COLUMNS_AT_ONCE * THREADS) {
+        float some[COLUMNS_AT_ONCE] = {};
+#pragma unroll 4
+        for (long long part = 0; part < parts; ++part) {
+#pragma unroll
+            for (int i = 0; i < COLUMNS_AT_ONCE; ++i) {
+                const long long column = first + i * THREADS;
+                if (column < vocab) some[i] += logits[(part * vocab + column) * room + blockIdx.x];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < COLUMNS_AT_ONCE; ++i) {
+            const long long column = first + i * THREADS;
+            if (column >= vocab) continue;
+            mine = joined(mine, {some[i], 1.0f});
+            if (column == label) at_label = some[i];
+        }
+    }
+    const float highest = warp_max(mine.highest);
+    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (int i = 1; i < JOINING_WARPS; ++i) mine = joined(mine, of_warps[i]);
+    from_float(loss_of(mine, at_label, label, vocab), loss[blockIdx.x]);
+}
+
 #endif

@@ -25,6 +25,8 @@ PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hi
 _EXCHANGE_NS = 2000  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
+_THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
+_FEW = "few_rows"
 # About the times of a copy of w, of a tile beside its steps, and of tiles that wait for memory.
 _COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 3900, 2500, 3500
 
@@ -62,29 +64,62 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
         return rounds_of(name) * (-(-steps // parts) * TILES[name].step_ns + exchange_ns)
 
     best = min(TILES, key=time)
-    few = few_rows.name_of(rows, hidden)
-    if not (is_loose and few and vocab):
+    room = few_rows.room_of(rows, hidden)
+    if not (is_loose and room and vocab):
         return best
     bytes_of_w = 2 * vocab * hidden
     tiles_ns = max(time(best) + rounds_of(best) * _BESIDE_NS, bytes_of_w / _BYTES_PER_NS)
     copied_ns = 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
-    return few if few_rows.time_ns(vocab, hidden, multiprocessors) < copied_ns else best
+    return _FEW if few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns < copied_ns else best
 
 
 def launch(
     program: CudaProgram, name: str, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor
 ) -> torch.Tensor:
-    """The losses with the kernel of this name, whatever its fitness."""
+    """The losses with the kernels of this name, whatever their fitness."""
     rows, vocab = len(x), len(w)
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss
+    if name == _FEW:
+        return _of_few_rows(program, x, w, labels, loss)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
-    make = _pieces_of_tiles if name in TILES else few_rows.launch
-    pieces = make(program, name, x, w, labels, at_label)
+    pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)
+    return _joined(program, pieces, at_label, labels, loss, vocab)
+
+
+def _joined(
+    program: CudaProgram,
+    pieces: torch.Tensor,
+    at_label: torch.Tensor,
+    labels: torch.Tensor,
+    loss: torch.Tensor,
+    vocab: int,
+) -> torch.Tensor:
+    rows = len(loss)
     arguments = (pieces, at_label, labels, loss, rows, pieces.shape[1], vocab)
     program.launch("join", -(-rows * 32 // _THREADS), _THREADS, *arguments, overlaps=True)
     return loss
+
+
+def _of_few_rows(
+    program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor, loss: torch.Tensor
+) -> torch.Tensor:
+    (rows, hidden), vocab = x.shape, len(w)
+    room = few_rows.room_of(rows, hidden)
+    if room is None:
+        raise Refusal(f"No block has room for {rows} rows of {hidden} elements.")
+    grid = few_rows.grid_of(room, vocab, hidden, program.multiprocessor_count)
+    if grid.parts > 1:
+        logits = torch.empty((grid.parts, vocab, room), dtype=torch.float32, device=x.device)
+        few_rows.launch(program, room, grid, x, w, labels, logits, None)
+        arguments = (logits, labels, loss, vocab, grid.parts, room)
+        program.launch("join_parts", rows, _THREADS_OF_PARTS, *arguments, overlaps=True)
+        return loss
+    at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
+    pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label)
+    assert pieces is not None
+    return _joined(program, pieces, at_label, labels, loss, vocab)
 
 
 def _pieces_of_tiles(

@@ -3,7 +3,8 @@
 // Mapping: rows of w 8 apart begin alike. So a warp takes 16 rows each 8 behind the one before, and reads words of 16 bytes as they
 //   lie; mma.sync takes any order of hidden. Not w is shifted but x, which lies in shared memory: the elements that meet a
 //   word's begin as far in front. What a word has of the next row is left out. Of each product a thread has two logits of two
-//   rows of x, and joins them to its own maximum and sum; blocks leave one piece of each row.
+//   rows of x, and joins them to its own maximum and sum; blocks leave one piece of each row. Where w has few rows, warps of
+//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory.
 // Idea: shared/few_rows.cuh, which has its B across. TMA wants rows of whole 16 bytes, and the copy of w that has them is two of
 //   three passes over it.
 #pragma once
@@ -12,8 +13,8 @@
 #include "shared/loose_words.cuh"
 #include "shared/overlap.cuh"
 
-constexpr int FEW_WARPS = 16, ROWS_OF_WARP = 16, WORDS_AT_ONCE = 4;  // as in few_rows.py
-constexpr int IN_FRONT = 8;                                          // zeros of a row of x in shared memory
+constexpr int LOGIT_WARPS = 16, ROWS_OF_WARP = 16, WORDS_AT_ONCE = 4;  // as in few_rows.py
+constexpr int IN_FRONT = 8;                                            // zeros of a row of x in shared memory
 
 // Of two rows words number `first`, `first` + 4 and so on of as many as each has; those that lie beyond an end of w in part
 // are read by elements. No branch lies between the loads, so that all are under way at once.
@@ -58,98 +59,150 @@ __device__ __forceinline__ void keep_between(uint4& word, int from, int until) {
     word.z &= upper[2] & ~lower[2], word.w &= upper[3] & ~lower[3];
 }
 
-// Rows of x with zeros in front and behind, `pitch` elements each.
+// `columns` of rows of x with zeros in front and behind, `pitch` elements each. All of a thread's loads at a time are under way.
 template <int COUNT>
-__device__ __forceinline__ void bring_x(Element* to, const Element* __restrict__ x, int pitch, int rows, int hidden) {
-    for (int place = threadIdx.x; place < pitch; place += FEW_WARPS * WARP) {
-        const int column = place - IN_FRONT;
-        const bool is_there = column >= 0 && column < hidden;
-        Element elements[COUNT];
+__device__ __forceinline__ void bring_x(
+    Element* to, const Element* __restrict__ x, int pitch, int rows, int hidden, int columns
+) {
+    constexpr int THREADS = LOGIT_WARPS * WARP, PLACES = 32 / COUNT;
+    for (int place0 = threadIdx.x; place0 < pitch; place0 += THREADS * PLACES) {
+        Element elements[PLACES][COUNT];
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i) elements[i] = is_there && i < rows ? __ldg(x + (1ll * i * hidden + column)) : 0;
+        for (int i = 0; i < PLACES * COUNT; ++i) {
+            const int column = place0 + i / COUNT * THREADS - IN_FRONT, row = i % COUNT;
+            const bool is_there = column >= 0 && column < columns && row < rows;
+            elements[i / COUNT][row] = is_there ? __ldg(x + (1ll * row * hidden + column)) : 0;
+        }
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i) to[i * pitch + place] = elements[i];
+        for (int i = 0; i < PLACES * COUNT; ++i) {
+            const int place = place0 + i / COUNT * THREADS, row = i % COUNT;
+            if (place < pitch) to[row * pitch + place] = elements[i / COUNT][row];
+        }
     }
 }
 
-// x has up to GROUPS x 8 rows. Of each block `warps` warps work.
+// How a kernel's warps have w: of a block `at_once` x `sharing` work, `sharing` neighbours on the same 16 rows. Blocks of
+// number `part` along y have `columns` of hidden.
+struct Shares {
+    int at_once, sharing, columns, pitch;  // `pitch` elements of a row of x in shared memory
+};
+
+// What becomes of logits, times log2(e). `logits`, if it is there, has GROUPS x 8 rows of x side by side for each row of w and
+// before that parts of hidden; `pieces`, if it is there, the statistics of a block for each row of x.
+struct OfLogits {
+    float* logits;
+    Statistics* pieces;
+    float* at_label;
+};
+
+// x has up to GROUPS x 8 rows.
 template <int GROUPS>
 __device__ __forceinline__ void statistics_of_few(
     const Element* __restrict__ x, const Element* __restrict__ w, const long long* __restrict__ labels,
-    Statistics* __restrict__ pieces, float* __restrict__ at_label, int rows, int vocab, int hidden, int pitch, int warps
+    const OfLogits& to, int rows, int vocab, int hidden, const Shares& shares
 ) {
     extern __shared__ __align__(16) unsigned char shared[];
-    __shared__ Statistics of_warps[FEW_WARPS][GROUPS * 8];
-    Element* const rows_of_x = reinterpret_cast<Element*>(shared);
+    __shared__ Statistics of_warps[LOGIT_WARPS][GROUPS * 8];
+    const int sharing = shares.sharing, pitch = shares.pitch;
+    float* const sums = reinterpret_cast<float*>(shared);
+    Element* const rows_of_x = reinterpret_cast<Element*>(sums + (sharing > 1 ? LOGIT_WARPS * GROUPS * 4 * WARP : 0));
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, q = lane % 4;
     const Element* const end = w + static_cast<long long>(vocab) * hidden;
+    const int column0 = static_cast<int>(blockIdx.y) * shares.columns, columns = min(shares.columns, hidden - column0);
     wait_for_previous();
     let_next_start();
-    bring_x<GROUPS * 8>(rows_of_x, x, pitch, rows, hidden);
+    bring_x<GROUPS * 8>(rows_of_x, x + column0, pitch, rows, hidden, columns);
     Statistics mine[GROUPS][2];
     int wanted[GROUPS][2];
 #pragma unroll
     for (int i = 0; i < GROUPS * 2; ++i) {
         const int row = i / 2 * 8 + q * 2 + i % 2;
         mine[i / 2][i % 2] = {NEGATIVE_INFINITY, 0.0f};
-        const long long label = row < rows ? labels[row] : -1;
+        const long long label = to.pieces && row < rows ? labels[row] : -1;
         wanted[i / 2][i % 2] = label < vocab ? static_cast<int>(label) : -1;  // one below 0 is no column either
     }
     __syncthreads();
 
     const int units = (vocab + 8 * ROWS_OF_WARP - 1) / (8 * ROWS_OF_WARP) * 8;
-    const int first_unit = warp < warps ? static_cast<int>(blockIdx.x) * warps + warp : units;
-    for (int unit = first_unit; unit < units; unit += static_cast<int>(gridDim.x) * warps) {
+    const int of_block = warp / sharing, share = warp % sharing, stride = static_cast<int>(gridDim.x) * shares.at_once;
+    for (int unit0 = static_cast<int>(blockIdx.x) * shares.at_once; unit0 < units; unit0 += stride) {
+        const int unit = unit0 + of_block;
+        const bool works = of_block < shares.at_once && unit < units;
         // A lane has rows g and g + 8 of the warp's.
         const int own = unit / 8 * (8 * ROWS_OF_WARP) + unit % 8 + g * 8, other = own + 64;
-        const Element* const first = w + static_cast<long long>(own) * hidden;
-        const int past = static_cast<int>(reinterpret_cast<unsigned long long>(first) / sizeof(Element) % 8);
-        const Element* const rows_of_w[2] = {first - past, first - past + 64ll * hidden};
-        const int count = (past + hidden + 7) / 8, counts[2] = {own < vocab ? count : 0, other < vocab ? count : 0};
-        const unsigned* const in_x =
-            reinterpret_cast<const unsigned*>(rows_of_x) + (g * pitch + IN_FRONT - past - past % 2) / 2 + q * 4;
-        const unsigned shift = past % 2 * 16;
         float sum[GROUPS][4] = {};
-        for (int word0 = 0; word0 < count; word0 += WORDS_AT_ONCE * 4) {
-            uint4 words[2][WORDS_AT_ONCE];
-            load_words(words, rows_of_w, counts, word0 + q, w, end);
-            if (word0 == 0 || word0 + WORDS_AT_ONCE * 4 >= count) {
+        if (works) {
+            const Element* const first = w + static_cast<long long>(own) * hidden + column0;
+            const int past = static_cast<int>(reinterpret_cast<unsigned long long>(first) / sizeof(Element) % 8);
+            const Element* const rows_of_w[2] = {first - past, first - past + 64ll * hidden};
+            const int count = (past + columns + 7) / 8,
+                      counts[2] = {own < vocab ? count : 0, other < vocab ? count : 0};
+            const unsigned* const in_x =
+                reinterpret_cast<const unsigned*>(rows_of_x) + (g * pitch + IN_FRONT - past - past % 2) / 2 + q * 4;
+            const unsigned shift = past % 2 * 16;
+            const int step = sharing * (WORDS_AT_ONCE * 4);
+            for (int word0 = share * (WORDS_AT_ONCE * 4); word0 < count; word0 += step) {
+                uint4 words[2][WORDS_AT_ONCE];
+                load_words(words, rows_of_w, counts, word0 + q, w, end);
+                if (word0 == 0 || word0 + WORDS_AT_ONCE * 4 >= count) {
+#pragma unroll
+                    for (int i = 0; i < WORDS_AT_ONCE; ++i) {
+                        const int index = word0 + i * 4 + q;
+                        keep_between(words[0][i], index ? 0 : past, past + columns - index * 8);
+                        keep_between(words[1][i], index ? 0 : past, past + columns - index * 8);
+                    }
+                }
 #pragma unroll
                 for (int i = 0; i < WORDS_AT_ONCE; ++i) {
-                    const int index = word0 + i * 4 + q;
-                    keep_between(words[0][i], index ? 0 : past, past + hidden - index * 8);
-                    keep_between(words[1][i], index ? 0 : past, past + hidden - index * 8);
-                }
-            }
+                    if (word0 + i * 4 >= count) break;
+                    const uint4 &low = words[0][i], &high = words[1][i];
+                    const unsigned of_w[2][4] = {{low.x, high.x, low.y, high.y}, {low.z, high.z, low.w, high.w}};
 #pragma unroll
-            for (int i = 0; i < WORDS_AT_ONCE; ++i) {
-                if (word0 + i * 4 >= count) break;
-                const uint4 &low = words[0][i], &high = words[1][i];
-                const unsigned of_w[2][4] = {{low.x, high.x, low.y, high.y}, {low.z, high.z, low.w, high.w}};
+                    for (int group = 0; group < GROUPS; ++group) {
+                        const unsigned* const from = in_x + group * 4 * pitch + (word0 + i * 4) * 4;
+                        unsigned five[5];
 #pragma unroll
-                for (int group = 0; group < GROUPS; ++group) {
-                    const unsigned* const from = in_x + group * 4 * pitch + (word0 + i * 4) * 4;
-                    unsigned five[5];
+                        for (int j = 0; j < 5; ++j) five[j] = from[j];
 #pragma unroll
-                    for (int j = 0; j < 5; ++j) five[j] = from[j];
-#pragma unroll
-                    for (int j = 0; j < 4; ++j) five[j] = __funnelshift_r(five[j], five[j + 1], shift);
-                    multiply_add(sum[group], of_w[0], five[0], five[1]);
-                    multiply_add(sum[group], of_w[1], five[2], five[3]);
+                        for (int j = 0; j < 4; ++j) five[j] = __funnelshift_r(five[j], five[j + 1], shift);
+                        multiply_add(sum[group], of_w[0], five[0], five[1]);
+                        multiply_add(sum[group], of_w[1], five[2], five[3]);
+                    }
                 }
             }
         }
+        if (sharing > 1) {
+            float* const at = sums + warp * (GROUPS * 4 * WARP) + lane;
+#pragma unroll
+            for (int i = 0; i < GROUPS * 4; ++i) at[i * WARP] = sum[i / 4][i % 4];
+            __syncthreads();
+            if (share == 0 && works) {
+                for (int more = 1; more < sharing; ++more) {
+#pragma unroll
+                    for (int i = 0; i < GROUPS * 4; ++i) sum[i / 4][i % 4] += at[(more * GROUPS * 4 + i) * WARP];
+                }
+            }
+            __syncthreads();
+        }
+        if (share || !works) continue;
 #pragma unroll
         for (int i = 0; i < GROUPS * 4; ++i) {
             const int column = i % 4 / 2 ? other : own;
             const float logit = sum[i / 4][i % 4] * LOG2_E;
             if (column >= vocab) continue;
+            if (to.logits && i % 2 == 0) {
+                const long long row_of_w = 1ll * blockIdx.y * vocab + column;
+                float* const at = to.logits + row_of_w * (GROUPS * 8) + i / 4 * 8 + q * 2;
+                *reinterpret_cast<float2*>(at) = make_float2(logit, sum[i / 4][i % 4 + 1] * LOG2_E);
+            }
+            if (!to.pieces) continue;
             Statistics& one = mine[i / 4][i % 2];
             one = joined(one, {logit, 1.0f});
-            if (wanted[i / 4][i % 2] == column) at_label[i / 4 * 8 + q * 2 + i % 2] = logit;
+            if (wanted[i / 4][i % 2] == column) to.at_label[i / 4 * 8 + q * 2 + i % 2] = logit;
         }
     }
 
+    if (!to.pieces) return;
 #pragma unroll
     for (int i = 0; i < GROUPS * 2; ++i) {
         Statistics& one = mine[i / 2][i % 2];
@@ -164,19 +217,22 @@ __device__ __forceinline__ void statistics_of_few(
     __syncthreads();
     if (static_cast<int>(threadIdx.x) >= rows) return;
     Statistics all = of_warps[0][threadIdx.x];
-    for (int i = 1; i < FEW_WARPS; ++i) all = joined(all, of_warps[i][threadIdx.x]);
-    pieces[static_cast<long long>(threadIdx.x) * gridDim.x + blockIdx.x] = all;
+    for (int i = 1; i < LOGIT_WARPS; ++i) all = joined(all, of_warps[i][threadIdx.x]);
+    to.pieces[static_cast<long long>(threadIdx.x) * gridDim.x + blockIdx.x] = all;
 }
 
 #define STATISTICS_OF_FEW(ROWS)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(FEW_WARPS* WARP, 1) few_rows_##ROWS(                             \
+    extern "C" __global__ void __launch_bounds__(LOGIT_WARPS* WARP, 1) logits_of_few_##ROWS(                      \
         const Element* __restrict__ x, const Element* __restrict__ w, const long long* __restrict__ labels,       \
-        Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows, long long vocab,           \
-        long long hidden, long long pitch, long long warps                                                        \
+        float* __restrict__ logits, Statistics* __restrict__ pieces, float* __restrict__ at_label,                \
+        long long rows, long long vocab, long long hidden, long long at_once, long long sharing,                  \
+        long long columns, long long pitch                                                                        \
     ) {                                                                                                           \
+        const Shares shares{static_cast<int>(at_once), static_cast<int>(sharing), static_cast<int>(columns),      \
+                            static_cast<int>(pitch)};                                                             \
         statistics_of_few<ROWS / 8>(                                                                              \
-            x, w, labels, pieces, at_label, static_cast<int>(rows), static_cast<int>(vocab),                      \
-            static_cast<int>(hidden), static_cast<int>(pitch), static_cast<int>(warps)                            \
+            x, w, labels, {logits, pieces, at_label}, static_cast<int>(rows), static_cast<int>(vocab),            \
+            static_cast<int>(hidden), shares                                                                      \
         );                                                                                                        \
     }
 STATISTICS_OF_FEW(8)

@@ -1,63 +1,108 @@
-"""Launches few_rows.cuh: statistics of few rows of logits, from rows of w that begin anywhere."""
+"""Launches few_rows.cuh: few rows of logits and their statistics, from rows of w that begin anywhere."""
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
 
 import torch
 
 from roofscope import CudaProgram
 
+Tensor = torch.Tensor
+
 ROWS = (8, 16, 32)
 _WARPS, _ROWS_OF_WARP, _WORDS_AT_ONCE = 16, 16, 4  # as in few_rows.cuh
-_MOST_SHARED = 222 * 1024  # beside what blocks join their sums in
-# About the time of a start, and of the words that a warp reads at once, where memory is not what bounds it.
-_START_NS, _WORDS_NS, _BYTES_PER_NS = 2000, 800, 3200
+_STEP = _WORDS_AT_ONCE * 32  # elements of hidden that a warp reads at once
+_MOST_SHARED = 222 * 1024  # beside what blocks join their statistics in
+_MOST_PARTS = 8  # of hidden: the sums of a row of x meet in one block
+_X_AT_ONCE = 32  # elements of x that a thread brings at once
+# About the times of a start, of elements of x or words of w that are read at once where memory is not what
+# bounds it, of what warps leave for each other, and of logits of parts that a block joins at once.
+_START_NS, _X_NS, _WORDS_NS, _SHARING_NS, _PARTS_NS, _BYTES_PER_NS = 2000, 700, 800, 400, 700, 3200
+_COLUMNS_AT_ONCE, _PARTS_AT_ONCE = 2048, 4  # of those, as in cuda_wgmma.cu
 
 
-def name_of(rows: int, hidden: int) -> str | None:
-    """The kernel whose shared memory has room for so many rows of x."""
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How blocks and their warps have w."""
+
+    blocks: int  # along w
+    at_once: int  # 16 rows of w each, of a block
+    sharing: int  # warps that share those along hidden
+    parts: int  # of hidden, of a block each
+    columns: int  # of a part
+    time_ns: float  # about, beyond what all kernels have in common
+
+
+def room_of(rows: int, hidden: int) -> int | None:
+    """The rows of x that a kernel has room for, which are so many or more; None where none has."""
     room = next((room for room in ROWS if rows <= room), None)
-    return f"few_rows_{room}" if room and hidden and _shared_bytes(room, hidden) <= _MOST_SHARED else None
+    return room if room and hidden and _shared_bytes(room, hidden, sharing=1) <= _MOST_SHARED else None
 
 
-def time_ns(vocab: int, hidden: int, multiprocessors: int) -> float:
-    """About the time that it takes, beyond what all kernels have in common."""
-    _, rounds, _ = _grid(vocab, multiprocessors)
-    steps = -(-hidden // (_WORDS_AT_ONCE * 32))
-    return _START_NS + max(rounds * steps * _WORDS_NS, 2 * vocab * hidden / _BYTES_PER_NS)
+@functools.lru_cache(maxsize=4096)
+def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts: int = _MOST_PARTS) -> Grid:
+    """The grid that takes least time, and of those alike the one of most blocks.
+
+    Where w has few rows, warps share them along hidden, and so do blocks where one round has room for all.
+    """
+    units = -(-vocab // (8 * _ROWS_OF_WARP)) * 8
+    grids: list[Grid] = []
+    choices = ((at_once, sharing) for at_once in range(1, _WARPS + 1) for sharing in {1, _WARPS // at_once})
+    for (at_once, sharing), parts in itertools.product(choices, range(1, most_parts + 1)):
+        rounds = -(-units // (at_once * multiprocessors))
+        blocks = -(-units // (at_once * rounds))
+        columns = -(-hidden // parts)
+        fits = parts == 1 or (rounds == 1 and blocks * parts <= multiprocessors)
+        if not fits or _shared_bytes(room, columns, sharing) > _MOST_SHARED:
+            continue
+        x_ns = -(-_pitch(columns) * room // (_WARPS * 32 * _X_AT_ONCE)) * _X_NS
+        words_ns = rounds * -(-columns // (_STEP * sharing)) * _WORDS_NS
+        if sharing > 1:
+            words_ns += rounds * _SHARING_NS
+        time_ns = _START_NS + x_ns + math.hypot(words_ns, 2 * vocab * hidden / _BYTES_PER_NS)
+        if parts > 1:
+            time_ns += -(-vocab // _COLUMNS_AT_ONCE) * -(-parts // _PARTS_AT_ONCE) * _PARTS_NS
+        grids.append(Grid(blocks, at_once, sharing, -(-hidden // columns), columns, time_ns))
+    return min(grids, key=lambda grid: (grid.time_ns, -grid.blocks * grid.parts))
 
 
 def launch(
     program: CudaProgram,
-    name: str,
-    x: torch.Tensor,
-    w: torch.Tensor,
-    labels: torch.Tensor,
-    at_label: torch.Tensor,
-) -> torch.Tensor:
-    """The pieces of each row, one of a block."""
+    room: int,
+    grid: Grid,
+    x: Tensor,
+    w: Tensor,
+    labels: Tensor,
+    logits: Tensor | None,
+    at_label: Tensor | None,
+) -> Tensor | None:
+    """Fill ``logits``, (parts, vocab, room), and ``at_label``, what of them is wanted.
+
+    Gives the pieces of each row, one of a block, where ``at_label`` is.
+    """
     (rows, hidden), vocab = x.shape, len(w)
-    blocks, _, warps = _grid(vocab, program.multiprocessor_count)
-    pieces = torch.empty((rows, blocks, 2), dtype=torch.float32, device=x.device)
+    pieces = None
+    if at_label is not None:
+        pieces = torch.empty((rows, grid.blocks, 2), dtype=torch.float32, device=x.device)
+    given = [0 if one is None else one for one in (logits, pieces, at_label)]
     program.launch(
-        *(name, blocks, _WARPS * 32, x.contiguous(), w.contiguous(), labels, pieces, at_label),
-        *(rows, vocab, hidden, _pitch(hidden), warps),
-        shared_bytes=_shared_bytes(int(name.rpartition("_")[2]), hidden),
+        *(f"logits_of_few_{room}", (grid.blocks, grid.parts, 1), _WARPS * 32),
+        *(x.contiguous(), w.contiguous(), labels, *given, rows, vocab, hidden),
+        *(grid.at_once, grid.sharing, grid.columns, _pitch(grid.columns)),
+        shared_bytes=_shared_bytes(room, grid.columns, grid.sharing),
         overlaps=True,
     )
     return pieces
 
 
-def _grid(vocab: int, multiprocessors: int) -> tuple[int, int, int]:
-    """Blocks, rounds of them, and warps of each, so that all have as much to do."""
-    units = -(-vocab // (8 * _ROWS_OF_WARP)) * 8
-    blocks = min(units, multiprocessors)
-    rounds = -(-units // (blocks * _WARPS))
-    return blocks, rounds, -(-units // (blocks * rounds))
-
-
-def _pitch(hidden: int) -> int:
+def _pitch(columns: int) -> int:
     """Elements from one row of x to the next in shared memory: no more than two lanes read the same bank."""
-    pairs = (hidden + 49) // 2
+    pairs = (columns + 49) // 2
     return 2 * (pairs + (17 - pairs) % 32)
 
 
-def _shared_bytes(room: int, hidden: int) -> int:
-    return room * _pitch(hidden) * 2
+def _shared_bytes(room: int, columns: int, sharing: int) -> int:
+    """Of x, and of the sums of warps that share."""
+    return room * _pitch(columns) * 2 + (_WARPS * room // 8 * 4 * 32 * 4 if sharing > 1 else 0)

@@ -6,15 +6,14 @@
 //   in 16 bits. Two more products follow: what these columns add to dx, and their rows of dw. All three have the tiles
 //   and the ring of shared/wgmma_tiles.cuh, the last two as in linear_cross_entropy_backward/products.cuh. What the
 //   columns so far add to dx is kept in float32 in the order of the threads that have it. Few rows have the whole vocabulary
-//   at once, by kernels of their own: few_rows.cuh.
+//   at once, by kernels of their own: few_rows.cuh, and where rows of w begin anywhere loose_few.cuh.
 // Idea: the three products of triton_chunks, with d read across for dw as TMA brought it; see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
 #include "linear_cross_entropy_backward/few_rows.cuh"
-
-constexpr long long IGNORED = -100;  // torch's ignore_index
+#include "linear_cross_entropy_backward/loose_few.cuh"
 
 struct Gradient {
     const long long* labels;

@@ -12,6 +12,7 @@
 //   rows of dx in the end. Of other rows another kernel makes d where the powers lie, a warp a row of a tile. The products
 //   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32. Few rows have
 //   kernels of their own, without a sample: few_powers.cuh, which has more of them in linear_cross_entropy_backward/few_rows.cuh.
+//   Where rows of w begin anywhere those of up to 32 rows are linear_cross_entropy_backward/loose_few.cuh.
 // Idea: linear_cross_entropy/cuda_wgmma and linear_cross_entropy_backward/cuda_wgmma make the logits once each, a
 //   quarter of all products. Here the powers of the first pass stay, at 2 bytes each: Hsu et al., "Liger Kernel",
 //   arXiv:2410.10989, which keeps logits. A power in 16 bits is closer than the power of a logit in 16 bits, and a base
@@ -21,6 +22,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
+#include "linear_cross_entropy_backward/loose_few.cuh"
 #include "linear_cross_entropy_training/few_powers.cuh"
 
 // ---- The powers of logits -----------------------------------------------------------------------

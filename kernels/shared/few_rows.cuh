@@ -42,10 +42,11 @@ __device__ __forceinline__ float2 load_from(unsigned address) {
     return two;
 }
 
-// ROWS: 8, 16 or 32. A is as order_rows has left it; `width` columns of a block are 56 or 64.
-template <int ROWS, class MakeFinish>
+// ROWS: 8, 16 or 32. A is as order_rows has left it; `width` columns of a block are 56 or 64. Clusters of number `blockIdx.y`
+// have a part of k, where there are several, and C of that part alone.
+template <int ROWS, class Out, class MakeFinish>
 __device__ __forceinline__ void multiply_few(
-    const uint4* a, const Element* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n, long long k,
+    const uint4* a, const Element* __restrict__ b, Out* __restrict__ c, long long m, long long n, long long k,
     int width, const MakeFinish& make_finish
 ) {
     constexpr int GROUPS = ROWS / 8;
@@ -56,8 +57,10 @@ __device__ __forceinline__ void multiply_few(
     const int blocks = blocks_of_cluster();
     const unsigned rank = rank_in_cluster();
     const long long column0 = static_cast<long long>(blockIdx.x / blocks) * width;
-    const int steps = static_cast<int>((k + FEW_STEP - 1) / FEW_STEP), each = (steps + blocks - 1) / blocks;
-    const int first = rank * each, last = min(steps, first + each);
+    const int steps = static_cast<int>((k + FEW_STEP - 1) / FEW_STEP), sharing = blocks * gridDim.y;
+    const int each = (steps + sharing - 1) / sharing;
+    const int first = (blockIdx.y * blocks + rank) * each, last = min(steps, first + each);
+    c += blockIdx.y * m * n;
     // By how many elements the words of a warp's rows begin in front of the block's columns.
     const auto before = [&](int of_warp) {
         return static_cast<int>(
@@ -105,7 +108,7 @@ __device__ __forceinline__ void multiply_few(
         const long long row = pair / PAIRS, column = column0 + pair % PAIRS * 2;
         if (row >= m || pair % PAIRS * 2 >= width || column >= n) return;
         const float2 done = finish(two, static_cast<int>(column));
-        SCALAR* const to = c + row * n + column;
+        Out* const to = c + row * n + column;
         from_float(done.x, to[0]);
         if (column + 1 < n) from_float(done.y, to[1]);
     };

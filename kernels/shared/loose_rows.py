@@ -17,8 +17,9 @@ FEW = 32  # rows of A
 _WARPS = 8  # of a block
 _COLUMNS = 64  # of a warp
 _STEP = 32  # of k, of a warp
-_FEW_STEP = _WARPS * _STEP  # of a block of few rows
 _UNIT = 8  # elements in 16 bytes
+LOOSE_COLUMNS = _COLUMNS - _UNIT  # of a block, where rows of B begin anywhere
+ROWS_OF_STEP = _WARPS * _STEP  # of B that a block of few rows takes at once
 _CLUSTERS = (1, 2, 4, 8)
 _LEAST_ROUND = 0.6  # of a round that fills the GPU: so much of it takes all of memory's bandwidth
 _START_STEPS = 2  # that a block's start takes
@@ -36,7 +37,7 @@ def few_rows_cluster(m: int, n: int, k: int, width: int, multiprocessors: int) -
 
     A last round that is filled in part takes less, as blocks of the others do not wait for memory there.
     """
-    columns, steps = -(-n // width), -(-k // _FEW_STEP)
+    columns, steps = -(-n // width), -(-k // ROWS_OF_STEP)
     slots = multiprocessors * (1 if m > 16 else 2)
 
     def time(cluster: int) -> float:
@@ -56,18 +57,43 @@ def multiply_few_rows(
     cluster: int | None = None,
 ) -> torch.Tensor:
     """C from at most FEW rows of A and a B whose rows begin anywhere."""
-    (m, k), n = a.shape, b.shape[1]
-    c = torch.empty((m, n), dtype=dtype, device=a.device)
-    rows = next(rows for rows in (8, 16, 32) if m <= rows)
-    groups, steps = rows // 8, -(-k // _FEW_STEP)
-    units = steps * _WARPS * groups * 32  # of 16 bytes, one a thread
-    ordered = torch.empty((units, _UNIT), dtype=a.dtype, device=a.device)
+    m, k = a.shape
+    ordered = room_for_ordered(m, k, a)
+    units, groups = len(ordered), few_rows_room(m) // 8
     program.launch("ordered_rows", -(-units // 256), 256, a, ordered, m, k, groups, overlaps=True)
-    width = _COLUMNS if is_whole(b) else _COLUMNS - _UNIT
+    return multiply_ordered_rows(program, m, ordered, b, dtype, *extra, cluster=cluster)
+
+
+def few_rows_room(m: int) -> int:
+    """Rows that the kernel for so many has room for."""
+    return next(rows for rows in (8, 16, 32) if m <= rows)
+
+
+def room_for_ordered(m: int, k: int, like: torch.Tensor) -> torch.Tensor:
+    """Room for A in the order in which few_rows.cuh takes it: 16 bytes of each thread that makes it."""
+    units = -(-k // ROWS_OF_STEP) * _WARPS * few_rows_room(m) // 8 * 32
+    return torch.empty((units, _UNIT), dtype=like.dtype, device=like.device)
+
+
+def multiply_ordered_rows(
+    program: CudaProgram,
+    m: int,
+    ordered: torch.Tensor,
+    b: torch.Tensor,
+    dtype: torch.dtype,
+    *extra: Argument,
+    cluster: int | None = None,
+    parts: int = 1,
+    name: str = "few_rows",
+) -> torch.Tensor:
+    """C from the ``m`` rows of A, in order, and B, or one of each of several ``parts`` of k."""
+    k, n = b.shape
+    c = torch.empty((parts, m, n) if parts > 1 else (m, n), dtype=dtype, device=b.device)
+    width = _COLUMNS if is_whole(b) else LOOSE_COLUMNS
     cluster = cluster or few_rows_cluster(m, n, k, width, program.multiprocessor_count)
     program.launch(
-        f"few_rows_{rows}",
-        -(-n // width) * cluster,
+        f"{name}_{few_rows_room(m)}",
+        (-(-n // width) * cluster, parts),
         _WARPS * 32,
         ordered,
         b,

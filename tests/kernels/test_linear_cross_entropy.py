@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from roofscope.kernels.linear_cross_entropy import few_rows
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels import interpreter
@@ -54,16 +55,43 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "expected"),
     [
-        (1, 98_056, 1259, "few_rows_8"),
-        (16, 240_615, 275, "few_rows_16"),
-        (32, 41_232, 1451, "few_rows_32"),
-        (7, 7273, 3731, "few_rows_8"),
+        (1, 98_056, 1259, "few_rows"),
+        (16, 240_615, 275, "few_rows"),
+        (32, 41_232, 1451, "few_rows"),
+        (7, 7273, 3731, "few_rows"),
         (9, 41_232, 100_001, "tile_64x128"),
         (41, 56_994, 301, "tile_64x128"),
-        (1, 649, 5947, "tile_64x64_by_8"),
+        (1, 649, 5947, "few_rows"),
+        (18, 811, 7929, "tile_64x64_by_8"),
         (1, 649, 0, "tile_128x256_pair"),
     ],
 )
 def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, expected: str) -> None:
     module = load_module(FOLDER / "cuda_wgmma.py")
     assert module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("room", "vocab", "hidden"),
+    [(8, 1, 1), (8, 521, 7619), (8, 2757, 2123), (8, 98_056, 1259), (16, 1003, 4001), (32, 9001, 2049)],
+)
+@pytest.mark.parametrize("most_parts", [1, 8])
+def test_all_of_w_is_some_warps(room: int, vocab: int, hidden: int, most_parts: int) -> None:
+    grid = few_rows.grid_of(room, vocab, hidden, MULTIPROCESSORS, most_parts)
+    assert grid.at_once * grid.sharing <= 16
+    assert (grid.parts - 1) * grid.columns < hidden <= grid.parts * grid.columns
+    assert grid.parts <= most_parts
+    assert grid.parts == 1 or grid.blocks * grid.at_once >= -(-vocab // 128) * 8  # of parts one round
+    assert grid.blocks * grid.parts <= MULTIPROCESSORS
+
+
+def test_warps_share_rows_of_w_where_those_are_few() -> None:
+    """And blocks where they are fewer still; where they are many, each warp has its own."""
+    of_few, of_fewer, of_many = (
+        few_rows.grid_of(8, vocab, hidden, MULTIPROCESSORS)
+        for vocab, hidden in ((2757, 2123), (521, 7619), (98_056, 1259))
+    )
+    assert of_few.sharing > 1
+    assert of_fewer.parts > 1
+    assert of_fewer.blocks * of_fewer.parts > MULTIPROCESSORS // 2
+    assert (of_many.sharing, of_many.parts) == (1, 1)

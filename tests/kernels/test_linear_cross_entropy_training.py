@@ -1,12 +1,13 @@
 """A linear layer's loss and gradients in one call: rows that are ignored, and rows taken in turns."""
 
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from roofscope.kernels.linear_cross_entropy_backward import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.tests.kernels import interpreter
 from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relative_error
@@ -80,3 +81,46 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     assert few_rows.is_small(73, 291, 4205, MULTIPROCESSORS)
     assert not few_rows.is_small(16, 32000, 1024, MULTIPROCESSORS)
     assert not few_rows.is_small(128, 100_000, 300, MULTIPROCESSORS)
+
+
+class Recorder:
+    """Takes note of the kernels that are launched, and of their grids."""
+
+    multiprocessor_count = MULTIPROCESSORS
+
+    def __init__(self) -> None:
+        self.launches: dict[str, Any] = {}
+
+    def launch(self, name: str, grid: Any, *_: object, **given: Any) -> None:
+        assert given["overlaps"]
+        self.launches[name] = grid
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "dx"),
+    [(1, 4000, 1565, ["few_rows_8"]), (12, 43_000, 69, ["parts_of_few_16", "join_dx"])],
+)
+def test_rows_of_w_that_begin_anywhere_are_not_copied_for_few_rows(
+    rows: int, vocab: int, hidden: int, dx: list[str]
+) -> None:
+    """Dx of few columns comes in parts of the vocabulary."""
+    x, w = (torch.empty(n, hidden, dtype=torch.bfloat16) for n in (rows, vocab))
+    labels, dloss, loss = torch.zeros(rows, dtype=torch.int64), x[:, 0].contiguous(), x[:, 0].contiguous()
+    assert loose_few.takes(x, w)
+    recorder: Any = Recorder()
+    found = loose_few.run(recorder, x, w, labels, dloss, (loss, None))
+    assert [one.shape for one in found] == [x.shape, w.shape]
+    assert [one.dtype for one in found] == [x.dtype, w.dtype]
+    room = 8 if rows <= 8 else 16
+    assert list(recorder.launches) == [f"logits_of_few_{room}", "gradient_of_few", *dx, f"loose_dw_{room}"]
+    columns, blocks, _ = recorder.launches[f"loose_dw_{room}"]
+    assert columns * 64 >= hidden + 7
+    assert columns * blocks <= 3 * MULTIPROCESSORS
+
+
+def test_whole_rows_of_w_and_rows_of_x_beyond_shared_memory_are_for_tiles() -> None:
+    def takes(rows: int, hidden: int) -> bool:
+        x, w = (torch.empty(n, hidden, dtype=torch.bfloat16) for n in (rows, 10))
+        return loose_few.takes(x, w)
+
+    assert [takes(1, 64), takes(1, 65), takes(33, 65), takes(8, 20_001)] == [False, True, False, False]

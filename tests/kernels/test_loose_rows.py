@@ -49,7 +49,7 @@ def test_few_rows_are_put_in_order_and_multiplied(m: int, n: int, rows: int, wid
     assert result.shape == (m, n)
     order, product = recorder.launches
     assert order == ("ordered_rows", 3 * rows // 8, [m, 600, rows // 8], {})  # steps of 256 of k
-    assert product == (f"few_rows_{rows}", -(-n // width) * 2, [m, n, 600, width], {"cluster": 2})
+    assert product == (f"few_rows_{rows}", (-(-n // width) * 2, 1), [m, n, 600, width], {"cluster": 2})
 
 
 @pytest.mark.parametrize(

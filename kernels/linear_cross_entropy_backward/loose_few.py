@@ -1,0 +1,93 @@
+"""Launches loose_few.cuh: gradients of few rows, and their losses, from rows of w that begin anywhere."""
+
+import torch
+
+from roofscope import CudaProgram
+from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.shared.loose_rows import (
+    LOOSE_COLUMNS,
+    ROWS_OF_STEP,
+    few_rows_cluster,
+    is_whole,
+    multiply_ordered_rows,
+    room_for_ordered,
+)
+
+Tensor = torch.Tensor
+
+_THREADS = 256
+_DW_ROWS, _DW_COLUMNS = 128, 64  # of a block, as in loose_few.cuh
+_UNIT = 8  # elements in 16 bytes
+_BLOCKS_OF_DW = 3  # of a multiprocessor at once
+_LEAST_STEPS = 2  # of a block that has a part of the vocabulary
+
+
+def takes(x: Tensor, w: Tensor) -> bool:
+    """Whether the kernels have room for x, and w, with elements, would be copied for others."""
+    return w.numel() > 0 and not is_whole(w) and few_rows.room_of(*x.shape) is not None
+
+
+def run(
+    program: CudaProgram,
+    x: Tensor,
+    w: Tensor,
+    labels: Tensor,
+    dloss: Tensor,
+    loss_or_lse: tuple[Tensor, None] | tuple[None, Tensor],
+) -> tuple[Tensor, Tensor]:
+    """Gives dx and dw; either fills the losses, or has the logarithms of the rows' sums."""
+    x, w = x.contiguous(), w.contiguous()
+    (rows, hidden), vocab = x.shape, len(w)
+    room = few_rows.room_of(rows, hidden)
+    assert room is not None
+    loss, lse = loss_or_lse
+    grid = few_rows.grid_of(room, vocab, hidden, program.multiprocessor_count, most_parts=1)
+    logits = torch.empty((vocab, room), dtype=torch.float32, device=x.device)
+    at_label = None if loss is None else torch.empty(rows, dtype=torch.float32, device=x.device)
+    pieces = few_rows.launch(program, room, grid, x, w, labels, logits, at_label)
+    ordered, across = (
+        room_for_ordered(rows, vocab, x),
+        torch.empty((vocab, room), dtype=x.dtype, device=x.device),
+    )
+    given = [0 if one is None else one for one in (pieces, at_label, lse)]
+    program.launch(
+        *("gradient_of_few", -(-len(ordered) // _THREADS), _THREADS, logits, *given, labels, dloss),
+        *(0 if loss is None else loss, ordered, across, grid.blocks, rows, vocab, room),
+        overlaps=True,
+    )
+    return _make_dx(program, ordered, x, w), _make_dw(program, across, x, w)
+
+
+def parts_of_vocabulary(rows: int, vocab: int, hidden: int, multiprocessors: int) -> tuple[int, int]:
+    """Blocks of a cluster, and parts of the vocabulary, which few columns of dx leave room for."""
+    cluster = few_rows_cluster(rows, hidden, vocab, LOOSE_COLUMNS, multiprocessors)
+    columns, steps = -(-hidden // LOOSE_COLUMNS), -(-vocab // ROWS_OF_STEP)
+    at_once = multiprocessors * (1 if rows > 16 else 2) // (columns * cluster)
+    return cluster, max(min(at_once, steps // (_LEAST_STEPS * cluster)), 1)
+
+
+def _make_dx(program: CudaProgram, ordered: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    (rows, hidden), vocab = x.shape, len(w)
+    cluster, parts = parts_of_vocabulary(rows, vocab, hidden, program.multiprocessor_count)
+    if parts == 1:
+        return multiply_ordered_rows(program, rows, ordered, w, x.dtype, cluster=cluster)
+    several = multiply_ordered_rows(
+        program, rows, ordered, w, torch.float32, cluster=cluster, parts=parts, name="parts_of_few"
+    )
+    dx, size = torch.empty_like(x), rows * hidden
+    program.launch("join_dx", -(-size // _THREADS), _THREADS, several, dx, size, parts, overlaps=True)
+    return dx
+
+
+def _make_dw(program: CudaProgram, across: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    """Of d with its rows side by side."""
+    dw, room = torch.empty_like(w), across.shape[1]
+    vocab, hidden = w.shape
+    columns = -(-(hidden + _UNIT - 1) // _DW_COLUMNS)
+    blocks = max(min(_BLOCKS_OF_DW * program.multiprocessor_count // columns, -(-vocab // _DW_ROWS)), 1)
+    program.launch(
+        *(f"loose_dw_{room}", (columns, blocks, 1), _DW_ROWS // 16 * 32),
+        *(across, x, dw, len(x), vocab, hidden),
+        overlaps=True,
+    )
+    return dw
