@@ -7,10 +7,11 @@ than those. What torch.compile tunes at a first call it tunes under another lock
 tune beside each other.
 
 A call is timed as the engine does it, by its graphs over sets of inputs with outputs of their own, in which
-no call begins before the one in front has ended, the versions in turn; but by a few short blocks instead of
-as many as an interval takes, and it is held against the reference at the drawn size alone. The worst of many
-shapes is in part the unluckiest: one that looks nearly too slow is timed once more, for longer, and only that
-counts.
+no call begins before the one in front has ended, queued behind a kernel that spins, the versions in turn; but
+by a few short blocks instead of as many as an interval takes, and it is held against the reference at the
+drawn size alone. The worst of many shapes is in part the unluckiest: one that looks nearly too slow is timed
+once more, for longer, and only that counts. Beside it stands what a call of one element takes, once a turn:
+where that is several microseconds, as it was beside some forty processes, small calls look alike.
 """
 
 import fcntl
@@ -26,6 +27,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -44,6 +46,7 @@ from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Judge
+from roofscope.profiling.worker.timing.blocks import EventPair
 from roofscope.profiling.worker.timing.graphs import CapturedCalls, OutputPool
 
 BLOCKS = 8  # of each version: of half of them the median counts
@@ -92,8 +95,8 @@ class Point:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
 
-    def look(self) -> Seen:
-        """The microseconds of each version that is right."""
+    def look(self, floor_us: float) -> Seen:
+        """The microseconds of each version that is right; beside them those of a call of one element."""
         started = time.monotonic()
         self.compile()  # what is left
         sets, pool = self._sets(), OutputPool()
@@ -105,7 +108,7 @@ class Point:
         graphs.clear()
         del pool, sets
         torch.cuda.empty_cache()
-        return replace(seen, seconds=time.monotonic() - started)
+        return replace(seen, seconds=time.monotonic() - started, floor_us=floor_us)
 
     def _built(self, version: Implementation) -> Call:
         key = (self.kernel.spec.name, self.task.dtype, version.stem)
@@ -153,26 +156,35 @@ def seen_once_or_twice(
 
 def in_turn(graphs: dict[str, CapturedCalls], calls: int, blocks: int) -> dict[str, tuple[float, ...]]:
     """Microseconds of a call of each, block by block; every other round the other way round."""
-    once = {stem: _replayed(graph, 1) for stem, graph in graphs.items()}
+    pairs = {stem: EventPair(None) for stem in graphs}
+    once = {stem: _replayed(pairs[stem], graph, 1) for stem, graph in graphs.items()}
     replays = {stem: min(max(int(BLOCK_S / max(took, 1e-9)), 1), MOST_REPLAYS) for stem, took in once.items()}
+    for stem, graph in graphs.items():
+        _replayed(pairs[stem], graph, replays[stem])  # tells how long the host takes to queue so many
     found: dict[str, list[float]] = {stem: [] for stem in graphs}
     for number in range(blocks):
         # Halves of the rounds are every other one: each has both orders.
         for stem in list(graphs) if number // 2 % 2 == 0 else reversed(list(graphs)):
-            found[stem].append(_replayed(graphs[stem], replays[stem]) * 1e6 / calls)
+            found[stem].append(_replayed(pairs[stem], graphs[stem], replays[stem]) * 1e6 / calls)
     return {stem: tuple(of_stem) for stem, of_stem in found.items()}
 
 
-def _replayed(graph: CapturedCalls, count: int) -> float:
+def _replayed(pair: EventPair, graph: CapturedCalls, count: int) -> float:
     """Seconds of a replay."""
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    graph.replay()  # the device is busy while the host queues the rest
-    begin.record()
-    for _ in range(count):
-        graph.replay()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end) / 1e3 / count
+
+    def work() -> None:
+        for _ in range(count):
+            graph.replay()
+
+    return pair.time(work, count, pair.lead_s).seconds
+
+
+def floor_us() -> float:
+    """Microseconds of a call of one element: nothing that is timed here takes less."""
+    sets = [(torch.zeros(1, device="cuda"),)] * MOST_SETS
+    pool = OutputPool()
+    graph = pool.capture(torch.neg, sets, len(sets))
+    return median(in_turn({"neg": graph}, len(sets), 3)["neg"])
 
 
 @contextmanager
@@ -210,11 +222,13 @@ def _process(
     for turn in range(turns):
         points = _compiled(tasks[turn * AT_A_TIME :][:AT_A_TIME], catalog, cache_bytes, until)
         _meet(together)
+        with _locked(lock):
+            floor = floor_us()
         for point in points:
             with _locked(lock):
                 if time.monotonic() > until:
                     break
-                answer(msgspec.json.encode(point.look()))
+                answer(msgspec.json.encode(point.look(floor)))
         _meet(together)
 
 

@@ -4,6 +4,8 @@ import math
 import random
 from statistics import median
 
+from msgspec.structs import replace
+
 from roofscope.benchmarks.shapes.glance import Seen, Task, markdown
 from roofscope.profiling.planning.spec import Dtype
 
@@ -77,3 +79,9 @@ def test_what_is_wrong_is_said_and_each_peer_that_has_no_time() -> None:
     assert lines.count(f"\n- softmax/cuda_registers at {TASK.label}: wrong: 3 rows.") == 2
     assert f"\n- softmax/eager at {TASK.label}: wrong: a row." in lines
     assert lines[-1] == "\n- softmax/library_quack has no time at 2 shapes: takes whole rows."
+
+
+def test_what_an_empty_call_took_is_said_where_it_was_timed() -> None:
+    shapes = [replace(seen(eager=2.0), floor_us=us) for us in (0.0, 1.25, 3.9, 1.5)]
+    assert list(markdown(shapes))[-1] == "\nA call of one element took 1.25 to 3.90 us, 1.50 in the middle."
+    assert not any("one element" in line for line in markdown(shapes[:1]))

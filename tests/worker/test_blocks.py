@@ -34,7 +34,7 @@ class FakePair:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    monkeypatch.setattr(blocks, "_EventPair", FakePair)
+    monkeypatch.setattr(blocks, "EventPair", FakePair)
     return []
 
 
@@ -119,7 +119,7 @@ def test_a_queue_gets_the_calls_that_fit_whatever_they_launch(
             queue.drain()
             return reading
 
-    monkeypatch.setattr(blocks, "_EventPair", Pair)
+    monkeypatch.setattr(blocks, "EventPair", Pair)
     monkeypatch.setattr(blocks.time, "perf_counter_ns", lambda: queue.now_ns)
     monkeypatch.setattr(torch.cuda, "synchronize", queue.drain)
     timer = blocks.QueueTimer(queue.call, [(torch.tensor(0),)], 1e-6, None, "It cannot be captured.")
@@ -148,7 +148,7 @@ def test_the_device_is_looked_at_half_way_through_a_block(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.cuda, "current_stream", Stream)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: log.append("all streams"))
     monkeypatch.setattr(blocks.time, "sleep", lambda seconds: log.append(round(seconds, 3)))
-    pair = blocks._EventPair(None)  # pyright: ignore[reportPrivateUsage]
+    pair = blocks.EventPair(None)
     pair.time(lambda: None, 1)
     del log[:]
     pair.time(lambda: None, 1, meanwhile=lambda: log.append("look"))

@@ -1,5 +1,6 @@
 """In which order a quick look times versions, and when it looks again, on invented times without a GPU."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from roofscope.benchmarks.shapes import glance_child
 from roofscope.benchmarks.shapes.glance import Task
 from roofscope.benchmarks.shapes.glance_child import BLOCKS, MORE_BLOCKS, in_turn, seen_once_or_twice
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.worker.timing.block import BlockReading
 
 TASK = Task("copy", Dtype.FLOAT32, 1, "any", {"n": 4}, ("triton_tiles", "eager"), ("triton_tiles",))
 
@@ -17,16 +19,28 @@ def test_versions_take_turns_and_either_half_of_the_rounds_has_both_orders(
 ) -> None:
     order: list[Any] = []
 
-    def replayed(graph: str, count: int) -> float:
-        order.append(graph)
-        return 2e-5
+    class Pair:
+        lead_s = 3e-4
 
-    monkeypatch.setattr(glance_child, "_replayed", replayed)
-    graphs: Any = {"eager": "a", "triton_tiles": "b"}
+        def time(self, work: Callable[[], None], calls: int, lead_s: float) -> BlockReading:
+            assert lead_s == Pair.lead_s  # all is queued before the first call begins
+            queued.clear()
+            work()
+            assert len(queued) == calls
+            order.append(queued[0])
+            return BlockReading(2e-5, None)
+
+    class Graph:
+        def __init__(self, name: str) -> None:
+            self.replay = lambda: queued.append(name)
+
+    queued: list[str] = []
+    monkeypatch.setattr(glance_child, "EventPair", lambda _: Pair())
+    graphs: Any = {"eager": Graph("a"), "triton_tiles": Graph("b")}
     found = in_turn(graphs, 10, 8)
     assert {stem: len(blocks) for stem, blocks in found.items()} == {"eager": 8, "triton_tiles": 8}
     assert found["eager"][0] == pytest.approx(2.0)
-    rounds = ["".join(order[first : first + 2]) for first in range(2, len(order), 2)]
+    rounds = ["".join(order[first : first + 2]) for first in range(4, len(order), 2)]
     for half in (rounds[::2], rounds[1::2]):
         assert sorted(half) == ["ab", "ab", "ba", "ba"]
 
@@ -65,9 +79,11 @@ def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch
 
     monkeypatch.setattr(glance_child, "OutputPool", Pool)
     took = {"tiles": 4e-6, "compiled": 6e-6}
-    monkeypatch.setattr(glance_child, "_replayed", lambda graph, _: took[graph])
-    seen = point.look()
+    monkeypatch.setattr(glance_child, "EventPair", lambda _: None)
+    monkeypatch.setattr(glance_child, "_replayed", lambda _, graph, __: took[graph])
+    seen = point.look(1.3)
     assert seen.times == {"triton_tiles": pytest.approx(2.0), "compile_default": pytest.approx(3.0)}
     assert seen.notes == {"eager": "no graph holds it"}
     assert seen.ratio == pytest.approx(1.5)
     assert seen.seconds > 0.0
+    assert seen.floor_us == 1.3

@@ -37,7 +37,7 @@ _QUEUE_SHARE = 0.75  # of the calls that were seen to fit into the queue
 _WAIT_S = 0.010  # a launch that takes this much longer than all of them should waits for the device
 
 
-class _EventPair:
+class EventPair:
     """Two events on the current stream, with the clock marked outside of them.
 
     A lead is a kernel that spins in front, so that all is queued before the first event fires. Without it the
@@ -116,7 +116,7 @@ class GraphTimer:
         self._pool = pool  # holds the outputs
         self._captured = pool.capture(call, sets, self._calls)
         self._sets = sets
-        self._pair = _EventPair(clock)
+        self._pair = EventPair(clock)
         self._replays = 1
         self.calls_per_block = self._calls
         if estimate_s > LONG_CALL_S:
@@ -182,7 +182,7 @@ class QueueTimer:
         self._next = 0
         self.last: LastCall | None = None
         self.keeps_last = False
-        self._pair = _EventPair(clock)
+        self._pair = EventPair(clock)
         wanted = max(round(BLOCK_S / max(estimate_s, 1e-7)), 1)
         self.calls_per_block = min(wanted, _MOST_QUEUED_CALLS)
         self._lead_s = 0.0
@@ -332,7 +332,7 @@ def _estimate_s(
         for index in range(calls):
             call(*sets[index % len(sets)])
         return (time.perf_counter_ns() - started) * 1e-9 / calls
-    pair = _EventPair(clock)
+    pair = EventPair(clock)
 
     def time_calls(count: int) -> float:
         def work() -> None:
