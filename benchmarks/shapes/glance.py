@@ -55,7 +55,7 @@ class Seen(Struct, frozen=True):
     blocks: dict[str, tuple[float, ...]]  # microseconds of a call, a round after the other; as many of each
     notes: dict[str, str]
     seconds: float
-    floor_us: float = 0.0  # of a call of one element, in the same process
+    floor_us: float | None = None  # of a call of one element, in the same process
 
     @property
     def times(self) -> dict[str, float]:
@@ -141,7 +141,7 @@ def markdown(seen: Sequence[Seen]) -> Iterator[str]:
             if stem in one.task.ours or note.startswith("wrong"):
                 yield f"\n- {one.task.kernel}/{stem} at {one.task.label}: {note}"
     yield from _without_time(seen)
-    if floors := [one.floor_us for one in seen if one.floor_us]:
+    if floors := [one.floor_us for one in seen if one.floor_us is not None]:
         span = f"{min(floors):.2f} to {max(floors):.2f} us, {median(floors):.2f} in the middle"
         yield f"\nA call of one element took {span}."
 

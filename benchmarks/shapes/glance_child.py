@@ -11,7 +11,7 @@ no call begins before the one in front has ended, queued behind a kernel that sp
 by a few short blocks instead of as many as an interval takes, and it is held against the reference at the
 drawn size alone. The worst of many shapes is in part the unluckiest: one that looks nearly too slow is timed
 once more, for longer, and only that counts. Beside it stands what a call of one element takes, once a turn:
-where that is several microseconds, as it was beside some forty processes, small calls look alike.
+where that is several microseconds, small calls look alike.
 """
 
 import fcntl
@@ -95,7 +95,7 @@ class Point:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
 
-    def look(self, floor_us: float) -> Seen:
+    def look(self, floor: float) -> Seen:
         """The microseconds of each version that is right; beside them those of a call of one element."""
         started = time.monotonic()
         self.compile()  # what is left
@@ -108,7 +108,7 @@ class Point:
         graphs.clear()
         del pool, sets
         torch.cuda.empty_cache()
-        return replace(seen, seconds=time.monotonic() - started, floor_us=floor_us)
+        return replace(seen, seconds=time.monotonic() - started, floor_us=floor)
 
     def _built(self, version: Implementation) -> Call:
         key = (self.kernel.spec.name, self.task.dtype, version.stem)
@@ -156,6 +156,9 @@ def seen_once_or_twice(
 
 def in_turn(graphs: dict[str, CapturedCalls], calls: int, blocks: int) -> dict[str, tuple[float, ...]]:
     """Microseconds of a call of each, block by block; every other round the other way round."""
+    for graph in graphs.values():
+        graph.replay()  # uploads it
+    torch.cuda.synchronize()
     pairs = {stem: EventPair(None) for stem in graphs}
     once = {stem: _replayed(pairs[stem], graph, 1) for stem, graph in graphs.items()}
     replays = {stem: min(max(int(BLOCK_S / max(took, 1e-9)), 1), MOST_REPLAYS) for stem, took in once.items()}

@@ -14,7 +14,7 @@ from torch.nn import functional
 EPSILON = 1e-6  # beside the square of a length
 HALF_LIFE = 16  # g is a sixteenth of the logarithm of a sigmoid: the state halves in some 15 tokens
 CHUNK = 64  # tokens
-PIECE = 128 * CHUNK  # tokens whose float64 copies are held at once
+PIECE = 128 * CHUNK  # tokens whose chunks are solved at once
 
 
 def run(

@@ -1,10 +1,11 @@
-// A linear layer's cross-entropy on Hopper's tensor cores by TMA and wgmma (sm_90a only): no logit leaves the registers.
+// A linear layer's cross-entropy on Hopper's tensor cores by TMA and wgmma (sm_90a only): logits stay in registers.
 //
 // Formula: loss[r] = log(sum_c exp(x[r] . w[c])) - x[r] . w[label[r]]; 2 rows vocab hidden FLOP.
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. Where a product would store its
 //   tile, a thread has 64 logits of each of two rows (of 256 columns): their maximum and the sum of their powers meet
 //   those of three other lanes and go to memory, 8 bytes for 512. The lane that has the label's logit stores it too. A
-//   second kernel joins the tiles of a row. Few rows of x meet a w whose rows begin anywhere by mma.sync: few_rows.cuh.
+//   second kernel joins the tiles of a row. Few rows of x meet a w whose rows begin anywhere by mma.sync: few_rows.cuh;
+//   where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.

@@ -12,19 +12,22 @@ from roofscope.kernels.shared.loose_rows import (
     multiply_ordered_rows,
     room_for_ordered,
 )
+from roofscope.kernels.shared.wgmma_plans import most_blocks
 
 Tensor = torch.Tensor
 
 _THREADS = 256
 _DW_ROWS, _DW_COLUMNS = 128, 64  # of a block, as in loose_few.cuh
 _UNIT = 8  # elements in 16 bytes
-_BLOCKS_OF_DW = 3  # of a multiprocessor at once
+_BLOCKS_OF_DW = {8: 3, 16: 3, 32: 2}  # of a multiprocessor at once, by the room for rows
+_LEAST_HIDDEN = 4  # times the room: of fewer columns what is kept of each logit is more than a copy of w
 _LEAST_STEPS = 2  # of a block that has a part of the vocabulary
 
 
 def takes(x: Tensor, w: Tensor) -> bool:
-    """Whether the kernels have room for x, and w, with elements, would be copied for others."""
-    return w.numel() > 0 and not is_whole(w) and few_rows.room_of(*x.shape) is not None
+    """Whether the kernels have room for x, and w, of enough columns, would be copied for others."""
+    room = few_rows.room_of(*x.shape)
+    return w.numel() > 0 and not is_whole(w) and room is not None and w.shape[1] >= _LEAST_HIDDEN * room
 
 
 def run(
@@ -62,7 +65,8 @@ def parts_of_vocabulary(rows: int, vocab: int, hidden: int, multiprocessors: int
     """Blocks of a cluster, and parts of the vocabulary, which few columns of dx leave room for."""
     cluster = few_rows_cluster(rows, hidden, vocab, LOOSE_COLUMNS, multiprocessors)
     columns, steps = -(-hidden // LOOSE_COLUMNS), -(-vocab // ROWS_OF_STEP)
-    at_once = multiprocessors * (1 if rows > 16 else 2) // (columns * cluster)
+    room_for = most_blocks(cluster, multiprocessors)
+    at_once = room_for * (1 if rows > 16 else 2) // (columns * cluster)
     return cluster, max(min(at_once, steps // (_LEAST_STEPS * cluster)), 1)
 
 
@@ -84,7 +88,8 @@ def _make_dw(program: CudaProgram, across: Tensor, x: Tensor, w: Tensor) -> Tens
     dw, room = torch.empty_like(w), across.shape[1]
     vocab, hidden = w.shape
     columns = -(-(hidden + _UNIT - 1) // _DW_COLUMNS)
-    blocks = max(min(_BLOCKS_OF_DW * program.multiprocessor_count // columns, -(-vocab // _DW_ROWS)), 1)
+    at_once = _BLOCKS_OF_DW[room] * program.multiprocessor_count
+    blocks = max(min(at_once // columns, -(-vocab // _DW_ROWS)), 1)
     program.launch(
         *(f"loose_dw_{room}", (columns, blocks, 1), _DW_ROWS // 16 * 32),
         *(across, x, dw, len(x), vocab, hidden),

@@ -5,8 +5,8 @@
 // 1. Block (row, piece) adds up g and g h of its piece of the row: as many blocks as fill the GPU, however few rows.
 // 2. A block has a panel of columns, a pack of 16 bytes a thread, and walks down the rows of its chunk: with the
 //    sums of whole rows known, dx is a map, and the sums over rows stay in registers. dy and x are read again, from L2
-//    where they fit there. Of a single row it is a map of dy and x alone: row_gradients.
-//    Blocks of a thread's few rows have registers for one of them at a time, so that twice as many run at once.
+//    where they fit there. Where a thread has few rows, it holds one at a time, so that twice as many blocks run at
+//    once. Of a single row it is a map of dy and x alone: row_gradients.
 // 3. Where a panel has more than one chunk of rows, what these left is added up.
 // Each kernel is launched while the one before works: overlap.cuh. norm_phases.py chooses the sizes.
 #pragma once

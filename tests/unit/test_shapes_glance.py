@@ -82,6 +82,6 @@ def test_what_is_wrong_is_said_and_each_peer_that_has_no_time() -> None:
 
 
 def test_what_an_empty_call_took_is_said_where_it_was_timed() -> None:
-    shapes = [replace(seen(eager=2.0), floor_us=us) for us in (0.0, 1.25, 3.9, 1.5)]
+    shapes = [replace(seen(eager=2.0), floor_us=us) for us in (None, 1.25, 3.9, 1.5)]
     assert list(markdown(shapes))[-1] == "\nA call of one element took 1.25 to 3.90 us, 1.50 in the middle."
     assert not any("one element" in line for line in markdown(shapes[:1]))

@@ -340,3 +340,10 @@ def test_of_sessions_with_as_many_steps_the_one_at_the_storys_own_size_is_taken(
         view, chosen = best_view(one, order)
         assert chosen is sessions[1]
         assert view.measured_count == len(one.story.steps)
+
+
+def test_of_equals_the_one_with_measured_ceilings_is_taken() -> None:
+    """Both have all three steps of layer_norm at its own size."""
+    sessions = [load(SESSIONS / f"h200-peers-{number}.roofscope") for number in (12, 2)]
+    for order in (sessions, sessions[::-1]):
+        assert best_view(shelved("layer_norm"), order)[1] is sessions[1]

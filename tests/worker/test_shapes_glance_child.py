@@ -27,6 +27,7 @@ def test_versions_take_turns_and_either_half_of_the_rounds_has_both_orders(
             queued.clear()
             work()
             assert len(queued) == calls
+            assert uploaded == {"a", "b"}
             order.append(queued[0])
             return BlockReading(2e-5, None)
 
@@ -35,6 +36,8 @@ def test_versions_take_turns_and_either_half_of_the_rounds_has_both_orders(
             self.replay = lambda: queued.append(name)
 
     queued: list[str] = []
+    uploaded: set[str] = set()
+    monkeypatch.setattr(glance_child.torch.cuda, "synchronize", lambda: uploaded.update(queued))
     monkeypatch.setattr(glance_child, "EventPair", lambda _: Pair())
     graphs: Any = {"eager": Graph("a"), "triton_tiles": Graph("b")}
     found = in_turn(graphs, 10, 8)
@@ -70,14 +73,19 @@ def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch
     monkeypatch.setattr(glance_child.Point, "_sets", lambda _: ["one", "two"])
     monkeypatch.setattr(glance_child.Point, "_right", lambda self, _: list(self.calls))
 
+    class Graph(str):
+        def replay(self) -> None:
+            pass
+
     class Pool:
         def capture(self, call: str, sets: list[str], calls: int) -> str:
             assert calls == len(sets)
             if call == "waits":
                 raise RuntimeError("no graph holds it")
-            return call
+            return Graph(call)
 
     monkeypatch.setattr(glance_child, "OutputPool", Pool)
+    monkeypatch.setattr(glance_child.torch.cuda, "synchronize", lambda: None)
     took = {"tiles": 4e-6, "compiled": 6e-6}
     monkeypatch.setattr(glance_child, "EventPair", lambda _: None)
     monkeypatch.setattr(glance_child, "_replayed", lambda _, graph, __: took[graph])

@@ -61,10 +61,18 @@ def why_unfit(story: Story, kernel: Kernel) -> str:
 
 
 def best_view(one: Shelved, sessions: Sequence[Session]) -> tuple[StoryView, Session | None]:
-    """Beside the session in which most of the story's steps have a time; of equals, at its own workload."""
+    """Beside the session in which most of the story's steps have a time.
+
+    Of equals at its own workload, then one whose ceilings were measured, so that roofs are no data sheet's.
+    """
     views = [(story_view(one.story, session, one.kernel), session) for session in sessions]
     own = Workload(one.story.kernel, one.story.dtype, one.story.sizes)
-    found = max(views, key=lambda pair: (pair[0].measured_count, pair[0].workload == own), default=None)
+
+    def fitness(pair: tuple[StoryView, Session]) -> tuple[int, bool, bool]:
+        view, session = pair
+        return view.measured_count, view.workload == own, any(c.source.is_measured for c in session.ceilings)
+
+    found = max(views, key=fitness, default=None)
     if found is None or found[0].workload is None:
         return story_view(one.story, None, one.kernel), None
     return found

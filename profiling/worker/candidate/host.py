@@ -101,7 +101,7 @@ Value = TypeVar("Value")
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
-_FEW_CALLS = 4  # of a block
+_LONG_CALLS = 4  # of a block, or fewer: of its 10 ms a call has a quarter and more
 _TIMERS = (GraphTimer, QueueTimer, WallTimer)
 _DEVICES_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
@@ -374,7 +374,7 @@ class Host:
                 count,
                 bursts=request.bursts,
                 rest_s=request.rest_s,
-                are_long=timer.calls_per_block <= _FEW_CALLS,
+                are_long=timer.calls_per_block <= _LONG_CALLS,
             )
         )
 

@@ -95,8 +95,8 @@ def measure(
     """Add rounds of blocks to the turns until the stop rule is met, or each has spent its cap.
 
     Those that meet it at a checkpoint sit out the rounds up to the next one, while others go on. All are
-    asked at each, so one takes part again where a comparison with another has become too wide: the rule is
-    met by all at once in the end.
+    asked at each, so one takes part again where a comparison with another has become too wide: in the end
+    the rule is met by all at once, unless those that go on spend their cap.
 
     With ``before_longer_rests``, the burst regime, all rest longer and begin again, after that call, where
     the power cap has pulled a clock down, which happens half a second into the load, in the warm-up or after.

@@ -92,8 +92,9 @@ def _time_each(
             end.record()
     if uploads_first:
         graph.replay()
-        torch.cuda.synchronize()
-        idle_since = time.perf_counter()
+        if rest_s:
+            torch.cuda.synchronize()
+            idle_since = time.perf_counter()
     readings: list[float] = []
     for _ in range(bursts):
         rest_for(rest_s, idle_since)
