@@ -30,12 +30,7 @@
             height);                                                                                            \
     }
 
-PIECES(packed, false)
-PIECES(shifted, true)
-PANELS(packed, false, 4, 2)
-PANELS(shifted, true, 2, 2)
-PANELS(packed_few, false, 1, LIGHT_BLOCKS)
-PANELS(shifted_few, true, 1, LIGHT_BLOCKS)
+PHASE_KERNELS(PIECES, PANELS)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(PHASE_THREADS, SINGLE_ROW_BLOCKS) layer_norm_backward_row(

@@ -132,8 +132,7 @@ extern "C" __global__ void join(
     for (long long piece = threadIdx.x % WARP; piece < count; piece += WARP) {
         mine = joined(mine, pieces[row * count + piece]);
     }
-    const float highest = warp_max(mine.highest);
-    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+    mine = over_warp(mine);
     if (threadIdx.x % WARP == 0) from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
 }
 
@@ -168,8 +167,7 @@ extern "C" __global__ void __launch_bounds__(JOINING_WARPS* WARP) join_parts(
             if (column == label) at_label = some[i];
         }
     }
-    const float highest = warp_max(mine.highest);
-    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+    mine = over_warp(mine);
     if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
     __syncthreads();
     if (threadIdx.x) return;

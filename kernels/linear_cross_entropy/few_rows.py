@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram
+from roofscope.kernels.shared.loose_rows import FEW, few_rows_room
 
 Tensor = torch.Tensor
 
-ROWS = (8, 16, 32)
 _WARPS, _ROWS_OF_WARP, _WORDS_AT_ONCE = 16, 16, 4  # as in few_rows.cuh
 _STEP = _WORDS_AT_ONCE * 32  # elements of hidden that a warp reads at once
 _MOST_SHARED = 222 * 1024  # beside what blocks join their statistics in
@@ -37,7 +37,7 @@ class Grid:
 
 def room_of(rows: int, hidden: int) -> int | None:
     """The rows of x that a kernel has room for, which are so many or more; None where none has."""
-    room = next((room for room in ROWS if rows <= room), None)
+    room = few_rows_room(rows) if rows <= FEW else None
     return room if room and hidden and _shared_bytes(room, hidden, sharing=1) <= _MOST_SHARED else None
 
 

@@ -30,6 +30,11 @@ __device__ __forceinline__ Statistics joined(Statistics one, Statistics other) {
     return {highest, one.total * rescale(one.highest, highest) + other.total * rescale(other.highest, highest)};
 }
 
+__device__ __forceinline__ Statistics over_warp(Statistics mine) {
+    const float highest = warp_max(mine.highest);
+    return {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+}
+
 // `at_label`, times log2(e), is there for labels that are columns.
 __device__ __forceinline__ float loss_of(Statistics row, float at_label, long long label, long long vocab) {
     if (label == IGNORED) return 0.0f;

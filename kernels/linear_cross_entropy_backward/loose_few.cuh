@@ -14,20 +14,13 @@
 struct AsTheyAre {
     __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
 };
-FEW_ROWS_KERNEL(8, AsTheyAre{})
-FEW_ROWS_KERNEL(16, AsTheyAre{})
-FEW_ROWS_KERNEL(32, AsTheyAre{})
-
+FEW_ROWS_KERNEL(few_rows, SCALAR, 8, AsTheyAre{})
+FEW_ROWS_KERNEL(few_rows, SCALAR, 16, AsTheyAre{})
+FEW_ROWS_KERNEL(few_rows, SCALAR, 32, AsTheyAre{})
 // The same where w has few columns: dx of each part of the vocabulary, for join_dx.
-#define PARTS_OF_FEW(ROWS)                                                                                        \
-    extern "C" __global__ void __launch_bounds__(FEW_WARPS * WARP, ROWS == 32 ? 1 : 2) parts_of_few_##ROWS(       \
-        const uint4* a, const Element* b, float* c, long long m, long long n, long long k, long long width        \
-    ) {                                                                                                           \
-        multiply_few<ROWS>(a, b, c, m, n, k, static_cast<int>(width), [&] { return AsTheyAre{}; });               \
-    }
-PARTS_OF_FEW(8)
-PARTS_OF_FEW(16)
-PARTS_OF_FEW(32)
+FEW_ROWS_KERNEL(parts_of_few, float, 8, AsTheyAre{})
+FEW_ROWS_KERNEL(parts_of_few, float, 16, AsTheyAre{})
+FEW_ROWS_KERNEL(parts_of_few, float, 32, AsTheyAre{})
 
 // ---- d -------------------------------------------------------------------------------------------
 
@@ -67,8 +60,7 @@ __device__ __forceinline__ void gradient_of_logits(
 #pragma unroll
             for (int i = 0; i < 4; ++i) mine = joined(mine, four[i]);
         }
-        const float highest = warp_max(mine.highest);
-        mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+        mine = over_warp(mine);
         if (lane == 0) lse[row] = mine.highest + log2f(mine.total);
         if (lane == 0 && blockIdx.x == 0) from_float(loss_of(mine, sums.at_label[row], labels[row], vocab), loss[row]);
     }

@@ -122,8 +122,7 @@ extern "C" __global__ void join(
         mine = joined(mine, one);
     }
     is_even = __all_sync(WHOLE_WARP, is_even);
-    const float highest = warp_max(mine.highest);
-    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+    mine = over_warp(mine);
     if (threadIdx.x % WARP) return;
     const long long label = labels[row];
     const float lse = mine.highest + log2f(mine.total), power = fast_exp2(at_label[row] - lse);

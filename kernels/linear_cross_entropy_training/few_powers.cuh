@@ -73,8 +73,7 @@ extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) join_and_make_
     let_next_start();
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
     for (long long piece = threadIdx.x; piece < count; piece += blockDim.x) mine = joined(mine, pieces[piece]);
-    const float highest = warp_max(mine.highest);
-    mine = {highest, warp_sum(mine.total * rescale(mine.highest, highest))};
+    mine = over_warp(mine);
     if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
     __syncthreads();
     mine = of_warps[0];

@@ -151,9 +151,9 @@ __device__ __forceinline__ void multiply_few(
     meet_cluster();  // none may end while another reads its parts
 }
 
-#define FEW_ROWS_KERNEL(ROWS, FINISH, ...)                                                                        \
-    extern "C" __global__ void __launch_bounds__(FEW_WARPS * WARP, ROWS == 32 ? 1 : 2) few_rows_##ROWS(           \
-        const uint4* a, const Element* b, SCALAR* c, long long m, long long n, long long k, long long width,      \
+#define FEW_ROWS_KERNEL(NAME, OUT, ROWS, FINISH, ...)                                                             \
+    extern "C" __global__ void __launch_bounds__(FEW_WARPS * WARP, ROWS == 32 ? 1 : 2) NAME##_##ROWS(             \
+        const uint4* a, const Element* b, OUT* c, long long m, long long n, long long k, long long width,         \
         ##__VA_ARGS__                                                                                             \
     ) {                                                                                                           \
         multiply_few<ROWS>(a, b, c, m, n, k, static_cast<int>(width), [&] { return FINISH; });                    \
@@ -164,6 +164,6 @@ __device__ __forceinline__ void multiply_few(
     ) {                                                                                                           \
         order_rows(a, ordered, m, k, static_cast<int>(groups));                                                   \
     }                                                                                                             \
-    FEW_ROWS_KERNEL(8, __VA_ARGS__)                                                                               \
-    FEW_ROWS_KERNEL(16, __VA_ARGS__)                                                                              \
-    FEW_ROWS_KERNEL(32, __VA_ARGS__)
+    FEW_ROWS_KERNEL(few_rows, SCALAR, 8, __VA_ARGS__)                                                             \
+    FEW_ROWS_KERNEL(few_rows, SCALAR, 16, __VA_ARGS__)                                                            \
+    FEW_ROWS_KERNEL(few_rows, SCALAR, 32, __VA_ARGS__)

@@ -283,3 +283,13 @@ __device__ __forceinline__ void row_gradients(
         load(number + AT_ONCE * threads);
     }
 }
+
+// Of the macros of either norm: PIECES(NAME, SHIFTED), and PANELS(NAME, SHIFTED, ROWS, BLOCKS) with so many rows of a thread
+// under way and blocks of a multiprocessor.
+#define PHASE_KERNELS(PIECES, PANELS)                                                                             \
+    PIECES(packed, false)                                                                                         \
+    PIECES(shifted, true)                                                                                         \
+    PANELS(packed, false, 4, 2)                                                                                   \
+    PANELS(shifted, true, 2, 2)                                                                                   \
+    PANELS(packed_few, false, 1, LIGHT_BLOCKS)                                                                    \
+    PANELS(shifted_few, true, 1, LIGHT_BLOCKS)
