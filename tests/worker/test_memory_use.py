@@ -1,5 +1,6 @@
 """What a call allocates, counted on an allocator that plays torch's."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from roofscope.profiling.worker.candidate import host
 from roofscope.profiling.worker.candidate.host import Host
 from roofscope.profiling.worker.candidate.memory_use import memory_use, plausible
 from roofscope.profiling.worker.candidate.messages import HostTime, MemoryRead, ReadMemory, Trouble
+from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job.check_stage import Checker
 from roofscope.profiling.worker.job.link import CandidateFailed
 
@@ -135,10 +137,15 @@ def host_of(calls: list[int], monkeypatch: pytest.MonkeyPatch) -> Host:
         allocator.take(512)
         return x
 
+    def several(call: Callable[[torch.Tensor], torch.Tensor], inputs: InputSet, count: int) -> float:
+        for _ in range(count):
+            call(*inputs)
+        return 0.5
+
     made: Any = Host()
     allocator = Counting()
     monkeypatch.setattr(host, "torch", SimpleNamespace(cuda=allocator, Tensor=torch.Tensor))
-    monkeypatch.setattr(host, "host_seconds", lambda call, inputs, count: [call(*inputs)] * count and 0.5)
+    monkeypatch.setattr(host, "host_seconds", several)
     made._device, made._synchronize = DEVICE, lambda: None
     built = SimpleNamespace(call=call)
     made._candidates[0] = SimpleNamespace(built=built, sets=[(torch.zeros(3),)], memory=None)
