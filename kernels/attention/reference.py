@@ -57,5 +57,6 @@ def scaled_products(
     keys = k[head][keys_of(queries, causal=causal)]
     scores = (q[head][queries] / q.shape[3] ** 0.5) @ keys.T
     if causal:
-        scores.masked_fill_(torch.ones_like(scores, dtype=torch.bool).triu(queries.start + 1), -torch.inf)
+        own = scores[:, queries.start :]  # keys of these queries: each sees all keys before
+        own.masked_fill_(torch.ones_like(own, dtype=torch.bool).triu(1), -torch.inf)
     return scores

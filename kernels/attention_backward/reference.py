@@ -30,7 +30,8 @@ def gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
         dv[head][seen] += p.T @ upstream
         ds = upstream @ values.T
         ds -= (upstream * o[head][queries]).sum(dim=1, keepdim=True)
-        ds *= p.div_(q.shape[3] ** 0.5)
+        ds *= p
         dq[head][queries] = ds @ keys
         dk[head][seen] += ds.T @ q[head][queries]
-    return dq, dk, dv
+    scale = q.shape[3] ** 0.5  # at the end: the seq x seq ds would need a pass of their own
+    return dq.div_(scale), dk.div_(scale), dv

@@ -153,7 +153,9 @@ class Server:
                 self._prove(command, self._instruments_of(device), check_cancelled)
             case Run(job=job) | Trace(job=job):
                 self._candidates.prepare(Compiler.of(job.implementations))
-                connect = self._processes.connect(self._shared_folder(command), device.uuid)
+                replays = any(map(_is_replaying, job.implementations))
+                folder = self._own_folder(command)
+                connect = self._processes.connect(folder, device.uuid, leaves_much=replays)
                 executor = JobExecutor(
                     job,
                     self._catalog,
@@ -168,9 +170,9 @@ class Server:
                 else:
                     executor.run()
 
-    def _shared_folder(self, command: Run | Trace) -> Path | None:
-        """Of a kernel whose process may be that of another job; a trace shows one process from its start."""
-        if not isinstance(command, Run) or any(map(_leaves_much, command.job.implementations)):
+    def _own_folder(self, command: Run | Trace) -> Path | None:
+        """Of a kernel of which no other package runs; a trace shows one process from its start."""
+        if not isinstance(command, Run) or any(map(_is_foreign, command.job.implementations)):
             return None
         kernel = self._catalog.kernel(command.job.workload.kernel)
         return kernel.folder if kernel else None
@@ -227,11 +229,14 @@ class Server:
         measure_ceilings(device, report, lambda: self._channel.is_cancelled(command), announce, notify)
 
 
-def _leaves_much(implementation: Implementation) -> bool:
-    """In its process: somebody else's package, or the memory of graphs that torch.compile replays."""
-    provider = implementation.provider
-    is_replaying = provider is Provider.COMPILE and implementation.variant in REPLAYING_MODES
-    return provider.facts.imports_long or is_replaying
+def _is_foreign(implementation: Implementation) -> bool:
+    """Somebody else's package, of which nobody knows what it leaves in its process."""
+    return implementation.provider.facts.imports_long
+
+
+def _is_replaying(implementation: Implementation) -> bool:
+    """It leaves the memory of graphs that torch.compile replays in its process."""
+    return implementation.provider is Provider.COMPILE and implementation.variant in REPLAYING_MODES
 
 
 def forget_imports() -> None:

@@ -1,5 +1,6 @@
 """What a call allocates, counted on an allocator that plays torch's."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,8 +9,11 @@ import torch
 
 from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.outcome import Failed, FailureKind, MemoryUse, Stage
+from roofscope.profiling.worker.candidate import host
+from roofscope.profiling.worker.candidate.host import Host
 from roofscope.profiling.worker.candidate.memory_use import memory_use, plausible
-from roofscope.profiling.worker.candidate.messages import MemoryRead, Trouble
+from roofscope.profiling.worker.candidate.messages import HostTime, MemoryRead, ReadMemory, Trouble
+from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job.check_stage import Checker
 from roofscope.profiling.worker.job.link import CandidateFailed
 
@@ -123,3 +127,42 @@ def test_one_more_call_that_fails_costs_no_result() -> None:
     assert asked(failed(is_sound=True)) is None
     with pytest.raises(CandidateFailed):  # the device is broken: its worker must end
         asked(failed(is_sound=False))
+
+
+def host_of(calls: list[int], monkeypatch: pytest.MonkeyPatch) -> Host:
+    """One whose candidate notes its calls, on a device whose allocator counts 512 bytes for each."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        calls.append(len(x))
+        allocator.take(512)
+        return x
+
+    def several(call: Callable[[torch.Tensor], torch.Tensor], inputs: InputSet, count: int) -> float:
+        for _ in range(count):
+            call(*inputs)
+        return 0.5
+
+    made: Any = Host()
+    allocator = Counting()
+    monkeypatch.setattr(host, "torch", SimpleNamespace(cuda=allocator, Tensor=torch.Tensor))
+    monkeypatch.setattr(host, "host_seconds", several)
+    made._device, made._synchronize = DEVICE, lambda: None
+    built = SimpleNamespace(call=call)
+    made._candidates[0] = SimpleNamespace(built=built, sets=[(torch.zeros(3),)], memory=None)
+    return made
+
+
+def test_a_long_call_is_timed_and_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    made: Any = host_of(calls, monkeypatch)
+    (seconds,) = made._carry_out(HostTime(0, 1)).values
+    assert 0 < seconds < 60
+    assert made._carry_out(ReadMemory(0)) == MemoryRead(MemoryUse(512, 512))
+    assert calls == [3], "a call more than it takes"
+
+
+def test_memory_is_that_of_a_call_by_itself_where_several_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    made: Any = host_of(calls, monkeypatch)
+    assert made._carry_out(HostTime(0, 2)).values == (0.5,)
+    assert made._carry_out(ReadMemory(0)) == MemoryRead(MemoryUse(512, 512))

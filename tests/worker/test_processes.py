@@ -88,6 +88,21 @@ def test_another_device_or_compiler_has_another_process(processes: Processes) ->
     assert pid_of(processes.connect(OURS, "another"), Compiler.NONE) == third
 
 
+def test_what_leaves_much_has_its_own_process_beside_one_that_rests(processes: Processes) -> None:
+    ours = processes.connect(OURS, "cpu")
+    first = pid_of(ours)
+    much = processes.connect(OURS, "cpu", leaves_much=True)
+    assert len({first, pid_of(much), pid_of(much)}) == 3
+    assert pid_of(ours) == first, "what rested was ended"
+
+
+def test_a_users_kernel_that_leaves_much_finds_no_other_process(processes: Processes) -> None:
+    ours = processes.connect(OURS, "cpu")
+    first = pid_of(ours)
+    pid_of(processes.connect(Path("/home/somebody/kernels/relu"), "cpu", leaves_much=True))
+    assert pid_of(ours) != first
+
+
 def test_trouble_ends_a_process(processes: Processes) -> None:
     connect = processes.connect(OURS, "cpu")
     troubled = connect(Compiler.NONE)

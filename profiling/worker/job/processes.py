@@ -2,7 +2,8 @@
 
 A process pays for a context on the GPU, and each compiler in it for its first work: some three seconds a job.
 One in which only kernels of the program's own library have run, without any trouble, serves the next job of
-the library, too. What a user brings along finds a process in which nothing else has run.
+the library, too. It rests while jobs run that leave much behind, such as graphs that torch.compile replays:
+these have processes of their own. What a user brings along finds no process beside its own.
 """
 
 from functools import partial
@@ -22,10 +23,16 @@ class Processes:
         self._server = server
         self._resting: tuple[ForkedProcess, Compiler, str] | None = None
 
-    def connect(self, folder: Path | None, device: str) -> Connect:
-        """How a job gets a process for the kernel of this folder; None has one of its own."""
+    def connect(self, folder: Path | None, device: str, *, leaves_much: bool = False) -> Connect:
+        """How a job gets a process for the kernel of this folder; None has one of its own.
+
+        One that ``leaves_much`` in its process has its own, too. It is our library's, so another one may
+        rest meanwhile, idle and with empty hands, for the job behind it.
+        """
         if folder is None or folder.parent != LIBRARY:
             return self._new
+        if leaves_much:
+            return partial(ForkedProcess, self._server)
         return partial(self._rested, device=device)
 
     def end_resting(self) -> None:
