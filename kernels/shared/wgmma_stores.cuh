@@ -2,7 +2,7 @@
 //
 // TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself: a
 // copy of C that has such rows would be a kernel of its own. It does so by words of 4 bytes, or of 16 where a kernel defines
-// LOOSE_BY_WORDS, whose tiles are then of whole boxes.
+// LOOSE_BY_WORDS, whose tiles are then of whole boxes, or LOOSE_BOXES_BY_WORDS, box by box.
 #pragma once
 
 #include "shared/wgmma_products.cuh"
@@ -73,6 +73,11 @@ struct Loose {
 #endif
 constexpr int LOOSE_ROWS = LOOSE_ROWS_AT_ONCE;  // of a warp: more take registers, which kernels with many sums lack
 
+#if defined(LOOSE_BOXES_BY_WORDS) && !defined(SCALAR_IS_FLOAT32)
+#include "shared/wgmma_box_words.cuh"
+#else
+constexpr bool BOXES_BY_WORDS = false;
+
 // `rows` rows of a box, by the WARPS of a warpgroup or one of them, a row at a time by each. A lane has a word of 4 bytes;
 // where a row of C begins amid one, a word is put together from the lane's own and that of the next.
 template <int WIDTH = BOX_N, int WARPS = WARPGROUP / WARP>
@@ -103,6 +108,7 @@ __device__ __forceinline__ void copy_loose(
 #endif
     }
 }
+#endif
 
 #ifdef LOOSE_BY_WORDS
 #include "shared/wgmma_loose_words.cuh"
@@ -131,7 +137,7 @@ __device__ __forceinline__ void store_tile(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
     fill_box<WIDTH>(sum, box, FIRST, column0, finish);
-    publish_writes();
+    if (!BOXES_BY_WORDS || !loose.c) publish_writes();
     meet_warpgroup(warpgroup);
     if (!BY_WORDS && loose.c) copy_loose<WIDTH>(box, loose, 64, row0, column0 + FIRST);
     else if (leads) store_box(c, column0 + FIRST, row0, box);
@@ -154,7 +160,7 @@ __device__ __forceinline__ void store_tile_by_warps(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     __syncwarp();
     fill_box<WIDTH>(sum, box, FIRST, column0, finish);
-    publish_writes();
+    if (!BOXES_BY_WORDS || !loose.c) publish_writes();
     __syncwarp();
     if (loose.c) copy_loose<WIDTH, 1>(own, loose, 16, row0 + own_row, column0 + FIRST);
     else if (leads) store_box(c, column0 + FIRST, row0 + own_row, own);
@@ -213,7 +219,7 @@ __device__ __forceinline__ void store_tile_across(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
     fill_box_across<FIRST, ROWS>(sum, box, column0, finish);
-    publish_writes();
+    if (!BOXES_BY_WORDS || !loose.c) publish_writes();
     meet_warpgroup(warpgroup);
     constexpr int BOX_ROWS = ROWS_ACROSS * ROW;  // bytes from a box to that of the next columns
     if (loose.c) {

@@ -35,6 +35,14 @@ from roofscope.profiling.worker.failures import Refusal
 
 MULTIPROCESSORS = 132
 HOPPER_BYTES = 232_448  # shared memory a block may have
+_ONE_TILE = """#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#include "shared/wgmma_kernels.cuh"
+struct Finish {
+    __device__ float2 operator()(float2 sums, int) const { return sums; }
+};
+WGMMA_KERNEL(tile, 160, 192, 4, 2, 1, 1, true, Finish{})
+#endif
+"""
 PRODUCTS = [
     ("matmul", Dtype.BFLOAT16, "HGMMA.64x256x16.F32.BF16"),
     ("matmul", Dtype.FLOAT16, "HGMMA.64x256x16.F32"),
@@ -290,6 +298,21 @@ def test_copies_and_products_run_by_themselves(
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= expected
 
 
+def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes_where_a_kernel_asks_for_it(tmp_path: Path) -> None:
+    """Each lane a word, and no shuffle puts a word of 4 bytes together."""
+    counts: list[tuple[int, int]] = []
+    for asks in ("", "#define LOOSE_BOXES_BY_WORDS\n"):
+        source = tmp_path / "kernel.cu"
+        source.write_text(asks + _ONE_TILE)
+        code = machine_code(source, Dtype.BFLOAT16, tmp_path)
+        assert not re.search(r"\b(STL|LDL)\b", code)
+        counts.append((len(re.findall(r"\bSTG\.E\.128\b|\bST\.E\.128\b", code)), code.count("SHFL.DOWN")))
+    (words_of_4, shuffles), (words, none) = counts
+    assert words_of_4 == none == 0
+    assert shuffles > 0
+    assert words > 0
+
+
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])
 def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path: Path) -> None:
     """A tile at a time; and every product is wgmma's, with 64 keys of a warpgroup."""
@@ -393,8 +416,8 @@ def test_sorts_tiles_of_more_heads_where_they_are_short(heads: int, tiles: int, 
     assert group_of(heads, tiles) == expected
 
 
-def machine_code(source: str, dtype: Dtype, folder: Path) -> str:
-    """The instructions, as text."""
+def machine_code(source: str | Path, dtype: Dtype, folder: Path) -> str:
+    """The instructions, as text, of a source of the library or of any other."""
     triton = pytest.importorskip("triton", reason="nvdisasm comes with Triton, which is not installed here")
     cubin = folder / "kernel.cubin"
     cubin.write_bytes(cuda.compile_source(LIBRARY / source, dtype, "sm_90a").code)
