@@ -479,6 +479,18 @@ def test_rested_blocks_are_warmed_up_by_one_round(slept: list[float]) -> None:
     assert slept.count(0.02) == its_search + others_search + 2
 
 
+def test_blocks_that_show_a_full_clock_are_the_first_of_the_warm_up() -> None:
+    log: list[str] = []
+    turns = [Turn(ScriptedTimer([BlockReading(1e-5, 1975e6)], 1000, log, name)) for name in "abcd"]
+    warm_up(turns, WarmUpRule(least_s=0.0, most_s=6.0), calm, full_clock_hz=1980e6)
+    assert log == [name for name in "abcd" for _ in range(4)]
+    drifting = [BlockReading(seconds, 1975e6) for seconds in (1.0e-5, 1.1e-5, 1.2e-5, 1.3e-5, 1.3e-5)]
+    turns.append(Turn(ScriptedTimer([*drifting, *[drifting[-1]] * 1000], 1000, log, "e")))
+    warm_up(turns, WarmUpRule(least_s=0.0, most_s=6.0), calm, full_clock_hz=1980e6)
+    assert log.count("e") > 4
+    assert log[-5:] == list("abcde")
+
+
 CAPPED = DeviceState(event_reasons=("power cap",))
 
 

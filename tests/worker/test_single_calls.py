@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from roofscope.profiling.results.outcome import Method
+from roofscope.profiling.worker.candidate.messages import Seconds, SingleCalls
+from roofscope.profiling.worker.job.check_stage import Checker
 from roofscope.profiling.worker.timing import block
 from roofscope.profiling.worker.timing import single_calls as module
 
@@ -89,3 +92,33 @@ def test_long_calls_are_not_replayed_for_the_upload_alone(
     found = module.single_calls(lambda x: x, sets, 0.0, 3, bursts=bursts, rest_s=rest_s, are_long=are_long)
     assert log == expected
     assert found == (1e-3,) * 3 * bursts
+
+
+def single_calls_asked(seconds: float, calls_per_block: int, host_s: float) -> Any:
+    """What the referee asks for after blocks of such calls, or answers itself."""
+    asked: list[SingleCalls] = []
+
+    class Noting:
+        def ask(self, request: SingleCalls, _: object) -> Seconds:
+            asked.append(request)
+            return Seconds(())
+
+    checker: Any = Checker.__new__(Checker)
+    checker._link = Noting()
+    timer = SimpleNamespace(method=Method.CUDA_GRAPH, calls_per_block=calls_per_block)
+    turn: Any = SimpleNamespace(
+        timer=timer, rest_s=0.0, interval=SimpleNamespace(median=seconds), samples_s=[seconds] * 8
+    )
+    found = checker._single_calls(SimpleNamespace(turn=turn, number=0), host_s)
+    return asked[0].count if asked else found
+
+
+def test_single_calls_are_as_many_as_take_little_time() -> None:
+    assert single_calls_asked(1e-5, 1000, 5e-6) == 64
+    assert single_calls_asked(0.02, 2, 1e-4) == 6
+    assert single_calls_asked(1e-3, 10, 0.02) == 6  # of a thousand kernels, each captured by the host
+    assert single_calls_asked(0.5, 2, 1e-4) == 4
+
+
+def test_blocks_of_one_call_are_its_single_calls() -> None:
+    assert single_calls_asked(0.04, 1, 0.2) == (0.04,) * 8

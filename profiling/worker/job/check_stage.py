@@ -59,9 +59,9 @@ from roofscope.profiling.worker.timing.clock_steps import fitted
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.turn import Turn
 
-_HOST_CALLS_S = 0.05
+_HOST_CALLS_S = 0.02  # of the device's work
 _MOST_HOST_CALLS = 50
-_SINGLE_CALLS_S = 0.25
+_SINGLE_CALLS_S = 0.12  # which are run twice and more, and captured before
 _MOST_SINGLE_CALLS = 64
 _BURSTS = 2  # of single calls, at most, each as long as a block, where blocks rest: rests cost most
 _RESTED_CALLS = 16  # which these make, as far as they go
@@ -148,7 +148,7 @@ class Checker:
             kernels=profile.kernels if profile else (),
             flags=flags,
             discards=turn.discards,
-            calls_s=self._single_calls(candidate),
+            calls_s=self._single_calls(candidate, host_s or 0.0),
             energy=self._energy(candidate),
             profiled=self._profiled(turn, profile),
             unsealed_because=self._unsealed_because(turn),
@@ -286,14 +286,16 @@ class Checker:
         calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)
         return self._link.ask(HostTime(candidate.number, calls), Seconds).values[0]
 
-    def _single_calls(self, candidate: Candidate) -> tuple[float, ...]:
+    def _single_calls(self, candidate: Candidate, host_s: float) -> tuple[float, ...]:
         turn = candidate.turn
         if turn.timer.method is not Method.CUDA_GRAPH:
             return ()
-        if turn.has_long_calls:  # each block was one
+        if turn.timer.calls_per_block == 1:  # each block was one
             return tuple(turn.samples_s)
-        # Slow calls get fewer samples, because more would take minutes.
-        count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
+        # Slow calls get fewer samples, because more would take minutes; so do those of thousands of kernels,
+        # of which the host captures each.
+        call_s = max(turn.interval.median, host_s)
+        count = min(max(round(_SINGLE_CALLS_S / call_s), 4), _MOST_SINGLE_CALLS)
         # A burst is no longer than a block, and there are no more than these samples need.
         wanted = min(count, _RESTED_CALLS)
         bursts = min(-(-wanted // turn.timer.calls_per_block), _BURSTS) if turn.rest_s else 1

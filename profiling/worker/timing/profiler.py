@@ -97,14 +97,29 @@ def profile_block(timer: BlockTimer, rest_s: float, *, behind_another: bool) -> 
         rest_for(rest_s, idle_since)  # the device rests while the profiler starts, too
         readings.append(timer.block())
         torch.cuda.synchronize()
-    events: Any = recording.function_events or []
-    spans = [
-        Span(event.name, event.time_range.start * 1e-6, event.time_range.end * 1e-6)
-        for event in events
-        if event.device_type == DeviceType.CUDA and not event.name.startswith(OWN_PREFIX)
-    ]
-    kernels = kernels_of(spans, timer.calls_per_block, launches_in(_chrome_json(recording)))
+    kernels = kernels_of(_spans(recording), timer.calls_per_block, launches_in(_chrome_json(recording)))
     return Profile(kernels, readings[0])
+
+
+def _spans(recording: kineto_profile) -> list[Span]:
+    """What ran on the device, from Kineto itself: a tree of thousands of events in Python takes seconds.
+
+    Since the first of them, because a double holds no nanoseconds since 1970.
+    """
+    found: Any = recording.kineto_results
+    events = [
+        event
+        for event in (found.events() if found else [])
+        if event.device_type() == DeviceType.CUDA
+        and not event.is_hidden_event()
+        and not event.name().startswith(OWN_PREFIX)
+    ]
+    began_ns = min((event.start_ns() for event in events), default=0)
+    return [
+        Span(event.name(), since_ns * 1e-9, (since_ns + event.duration_ns()) * 1e-9)
+        for event in events
+        for since_ns in (event.start_ns() - began_ns,)
+    ]
 
 
 def kernels_of(

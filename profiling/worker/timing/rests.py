@@ -24,46 +24,56 @@ def is_long(turn: Turn, reading: BlockReading) -> bool:
     return reading.seconds * turn.timer.calls_per_block > _LONG_BLOCK_S
 
 
-def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: float = 0.0) -> None:
+def find_rest(
+    turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: float = 0.0
+) -> list[BlockReading]:
     """The shortest rest from ``least_s`` on after which blocks find the highest clock they can.
 
     A burst is what the device does at the clock it holds when fresh. Large matrix products reach the power
     cap within a few blocks and lose 15 % of the clock; how much depends on what ran before. Some kernels hold
     a lower clock however rested the device is; they need no rest. A long block has the clock that it ends
     with for nearly all of its time, and no rest that is tried is long beside it.
+
+    Returns the blocks after rests of ``least_s``, which have warmed the device up.
     """
     turn.rest_s = least_s
     longer_s = [rest_s for rest_s in _RESTS_S if rest_s > least_s]
     if not longer_s:
-        return
+        return []
     first = turn.warm_block(read_state)
     if is_long(turn, first):
         turn.fresh_hz = first.clock_hz
-        return
-    turn.fresh_hz = clock_hz = _clock_after_rests(turn, least_s, read_state, first)
+        return [first]
+    readings = _after_rests(turn, least_s, read_state, first)
+    turn.fresh_hz = clock_hz = _clock_of(readings)
     if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
-        return
+        return readings
     # Try the longest rest next: if the clock stays low, shorter ones cannot help.
     *between_s, longest_s = longer_s
-    turn.fresh_hz = max(clock_hz, _clock_after_rests(turn, longest_s, read_state) or 0.0)
+    turn.fresh_hz = max(clock_hz, _clock_of(_after_rests(turn, longest_s, read_state)) or 0.0)
     wanted_hz = _AS_HIGH * turn.fresh_hz
     if clock_hz >= wanted_hz:
         turn.rest_s = least_s
-        return
+        return readings
 
     def is_enough(rest_s: float) -> bool:
-        return (_clock_after_rests(turn, rest_s, read_state) or 0.0) >= wanted_hz
+        return (_clock_of(_after_rests(turn, rest_s, read_state)) or 0.0) >= wanted_hz
 
     turn.rest_s = longer_s[bisect_left(between_s, True, key=is_enough)]
+    return readings
 
 
-def _clock_after_rests(
+def _after_rests(
     turn: Turn, rest_s: float, read_state: ReadState, *before: BlockReading
-) -> float | None:
-    """The clock of the last two of some blocks, each after such a rest, ``before`` among them."""
+) -> list[BlockReading]:
+    """Some blocks, each after such a rest, ``before`` among them."""
     turn.rest_s = rest_s
     trials = _RESTED_TRIALS if rest_s >= _RESTED_S else _TRIALS
-    readings = [*before, *(turn.warm_block(read_state) for _ in range(trials - len(before)))]
+    return [*before, *(turn.warm_block(read_state) for _ in range(trials - len(before)))]
+
+
+def _clock_of(readings: Sequence[BlockReading]) -> float | None:
+    """Of the last two, where the first ones ran on a device that was cooler or slower."""
     return median_of_known([reading.clock_hz for reading in readings[-2:]])
 
 

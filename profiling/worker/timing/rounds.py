@@ -20,6 +20,7 @@ from roofscope.profiling.analysis.stop_rules import (
 )
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.results.time_stats import LEAST_BLOCKS
+from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.rests import find_rest, is_long, rest_longer
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
@@ -54,19 +55,23 @@ def warm_up(
 
     With ``full_clock_hz``, the burst regime: each implementation first finds the rest it needs, and all take
     the longest of these. One that rests less would run hotter than the others, and heat them too. Where they
-    rest one round is enough: before each block the device is as cool as it will be.
+    rest one round is enough: before each block the device is as cool as it will be. Where none rests, the
+    blocks that showed it are the first rounds.
     """
+    started = time.monotonic()
+    found: list[list[BlockReading]] = [[] for _ in turns]
     if full_clock_hz is not None:
         longest_s = 0.0
-        for turn in turns:
-            find_rest(turn, full_clock_hz, read_state, longest_s)
+        for index, turn in enumerate(turns):
+            found[index] = find_rest(turn, full_clock_hz, read_state, longest_s)
             longest_s = turn.rest_s
         for turn in turns:
             turn.rest_s = longest_s
-    blocks_s: list[list[float]] = [[] for _ in turns]
-    clocks_hz: list[float] = []
-    long_enough = [False] * len(turns)
-    started = time.monotonic()
+        if longest_s:
+            started, found = time.monotonic(), [[] for _ in turns]
+    blocks_s = [[reading.seconds for reading in readings] for readings in found]
+    clocks_hz = [reading.clock_hz for reading in found[0] if reading.clock_hz]
+    long_enough = [any(is_long(turn, one) for one in found[index]) for index, turn in enumerate(turns)]
     while (elapsed := time.monotonic() - started) < rule.most_s and not rule.is_met(
         elapsed, blocks_s, clocks_hz
     ):
