@@ -1,11 +1,11 @@
 """Our best versions beside eager, torch.compile and libraries at sizes drawn at random.
 
-    python3 main.py -m roofscope.benchmarks.shapes [KERNEL ...] --seed N [--shapes 40] [--session FILE]
+    python3 main.py -m roofscope.benchmarks.shapes [KERNEL ...] --seed N [--shapes 40] [--peers PEER ...]
 
 Prints Markdown: a row a shape, then the worst ratio of each kernel against each peer; progress goes to
-stderr. The same command goes on where it was ended, with the shapes that FILE lacks; --seconds ends it by
-itself, and --also names sessions of other cards, whose shapes need not be measured again. Without a GPU it
-prints what FILE has.
+stderr. The same command goes on where it was ended, with the shapes that FILE (--session) lacks; --seconds
+ends it by itself, and --also names sessions of other cards, whose shapes need not be measured again. Without
+a GPU it prints what FILE has.
 
 --glance times a few blocks, without intervals and without a session, in processes that compile side by
 side: a fraction of a second a shape, after the time of the compilers.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from roofscope.benchmarks.answered import BELOW, FINE, NOTHING, UNFINISHED, CannotCompare
 from roofscope.benchmarks.peers.rows import ROWS
-from roofscope.benchmarks.peers.table import heading
+from roofscope.benchmarks.peers.table import OURS, heading
 from roofscope.benchmarks.recorded_jobs import record_jobs
 from roofscope.benchmarks.shapes.drawing import CannotDraw
 from roofscope.benchmarks.shapes.glance import Seen, Task, look, task_of
@@ -118,6 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("kernels", nargs="*", help="those of the peers' comparison if none")
     parser.add_argument("--seed", type=int, required=True, help="the same shapes for the same seed")
     parser.add_argument("--shapes", type=_count, default=40, help="of each kernel")
+    parser.add_argument(
+        "--peers", nargs="+", default=[], metavar="PEER", help="such as eager compile_default; all if none"
+    )
     parser.add_argument("--dtype", type=Dtype, help="the kernel's usual one if none")
     parser.add_argument("--session", type=Path, help="the session file to write, or to go on with")
     parser.add_argument("--also", type=Path, nargs="+", default=[], help="sessions of other cards")
@@ -154,6 +157,11 @@ def _plans(
     """Kernel by kernel; a kernel has the same shapes whatever others there are."""
     plans: list[Planned] = []
     first = next_job_number(before.jobs) if before else 1
+    known = {one.stem for kernel in kernels for one in kernel.implementations if one.provider not in OURS}
+    if strangers := [peer for peer in chosen.peers if peer not in known]:
+        raise CannotCompare(
+            f"No kernel here has a peer {strangers[0]!r}; peers are {', '.join(sorted(known))}."
+        )
     for kernel in kernels:
         dtype = chosen.dtype or usual_dtype(kernel)
         if dtype not in kernel.spec.dtypes:
@@ -166,6 +174,7 @@ def _plans(
             device=device.id,
             memory_bytes=device.memory_bytes or 0,
             first_id=first + len(plans),
+            peers=chosen.peers,
         )
     return plans
 

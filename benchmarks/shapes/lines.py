@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from roofscope.benchmarks.answered import answers, by_job
 from roofscope.benchmarks.peers.rows import ROWS, Row
-from roofscope.benchmarks.peers.table import Line, candidates
+from roofscope.benchmarks.peers.table import OURS, Line, candidates
 from roofscope.benchmarks.shapes.drawing import Shape, draw
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
@@ -35,10 +35,19 @@ def usual_dtype(kernel: Kernel) -> Dtype:
 
 
 def planned(
-    kernel: Kernel, dtype: Dtype, *, seed: int, count: int, device: str, memory_bytes: int, first_id: int
+    kernel: Kernel,
+    dtype: Dtype,
+    *,
+    seed: int,
+    count: int,
+    device: str,
+    memory_bytes: int,
+    first_id: int,
+    peers: Sequence[str] = (),
 ) -> list[Planned]:
-    """The shapes of a kernel with their jobs. Raises CannotDraw."""
-    stems = candidates(kernel, dtype)
+    """The shapes of a kernel with their jobs, of ours and these peers, all if none. Raises CannotDraw."""
+    ours = {found.stem for found in kernel.implementations if found.provider in OURS}
+    stems = [stem for stem in candidates(kernel, dtype) if not peers or stem in ours or stem in peers]
     shapes = draw(kernel.spec, dtype, seed=seed, count=count, memory_bytes=memory_bytes)
     jobs = plan_jobs(
         [kernel],

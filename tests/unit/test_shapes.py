@@ -40,6 +40,26 @@ def plans_of(kernel: Kernel) -> list[Planned]:
     )
 
 
+def test_a_hunt_may_name_its_peers() -> None:
+    kernel = kernel_of("softmax")
+    named = planned(
+        kernel,
+        Dtype.BFLOAT16,
+        seed=1,
+        count=1,
+        device="cuda:0",
+        memory_bytes=H100_BYTES,
+        first_id=1,
+        peers=["eager", "library_quack"],
+    )
+    theirs = [one.stem for one in named[0].job.implementations if one.provider not in OURS]
+    assert theirs == ["eager", "library_quack"]
+    everyone = plans_of(kernel)[0].job.implementations
+    assert [one for one in named[0].job.implementations if one.provider in OURS] == [
+        one for one in everyone if one.provider in OURS
+    ]
+
+
 def test_a_size_is_log_uniform() -> None:
     span = Span(1, 2**20 - 1)
     counts = Counter(int(math.log2(span.drawn((i + 0.5) / 20_000))) // 5 for i in range(20_000))
