@@ -67,15 +67,20 @@ def warm_up(
             longest_s = turn.rest_s
         for turn in turns:
             turn.rest_s = longest_s
-        if longest_s:
-            started, found = time.monotonic(), [[] for _ in turns]
+        if longest_s:  # which changes no long block
+            started = time.monotonic()
+            found = [
+                [one for one in readings if is_long(turn, one)]
+                for turn, readings in zip(turns, found, strict=True)
+            ]
     blocks_s = [[reading.seconds for reading in readings] for readings in found]
     clocks_hz = [reading.clock_hz for reading in found[0] if reading.clock_hz]
     long_enough = [any(is_long(turn, one) for one in found[index]) for index, turn in enumerate(turns)]
+    has_rested = False
     while (elapsed := time.monotonic() - started) < rule.most_s and not rule.is_met(
         elapsed, blocks_s, clocks_hz
     ):
-        if (all(long_enough) and elapsed >= rule.least_s) or (blocks_s[0] and turns[0].rest_s):
+        if (all(long_enough) and elapsed >= rule.least_s) or has_rested:
             break
         for index, turn in enumerate(turns):
             if long_enough[index] and not all(long_enough):
@@ -85,6 +90,7 @@ def warm_up(
             long_enough[index] = is_long(turn, reading)
             if index == 0 and reading.clock_hz:
                 clocks_hz.append(reading.clock_hz)
+        has_rested = bool(turns[0].rest_s)
     for turn in turns:
         turn.spent_s = 0.0
 
