@@ -4,7 +4,8 @@
 //   lie; mma.sync takes any order of hidden. Not w is shifted but x, which lies in shared memory: the elements that meet a
 //   word's begin as far in front. What a word has of the next row is left out. Of each product a thread has two logits of two
 //   rows of x, and joins them to its own maximum and sum; blocks leave one piece of each row. Where w has few rows, warps of
-//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory.
+//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory. L2 is asked for the first
+//   rows of w before x is brought, so that a small w comes beside it.
 // Idea: shared/few_rows.cuh, which has its B across. TMA wants rows of whole 16 bytes, and the copy of w that has them is two of
 //   three passes over it.
 #pragma once

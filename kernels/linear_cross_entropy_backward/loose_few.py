@@ -26,7 +26,7 @@ _APART = (64, 32, 16)  # rows of dw that begin alike in a line of L2, in half of
 _DW_START_STEPS = 4  # that a block's start takes
 _MOST_ROUNDS = 8  # of blocks that make dw
 _BLOCKS_OF_DW = {8: 3, 16: 3, 32: 2}  # of a multiprocessor at once, by the room for rows
-_LEAST_HIDDEN = 4  # times the room: of fewer columns what is kept of each logit is more than a copy of w
+_LEAST_HIDDEN = 4  # times the room, so _DW_WIDTH or more: else copying w takes less than what logits leave
 _LEAST_STEPS = 2  # of a block that has a part of the vocabulary
 
 
