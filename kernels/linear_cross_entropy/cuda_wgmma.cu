@@ -128,12 +128,15 @@ extern "C" __global__ void join(
     const long long row = thread_of_grid() / WARP;
     if (row >= rows) return;
     wait_for_previous();
+    let_next_start();
+    const long long label = labels[row];
+    const float logit = at_label[row];  // on its way beside the pieces; of a label that is no column no one's
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
     for (long long piece = threadIdx.x % WARP; piece < count; piece += WARP) {
         mine = joined(mine, pieces[row * count + piece]);
     }
     mine = over_warp(mine);
-    if (threadIdx.x % WARP == 0) from_float(loss_of(mine, at_label[row], labels[row], vocab), loss[row]);
+    if (threadIdx.x % WARP == 0) from_float(loss_of(mine, logit, label, vocab), loss[row]);
 }
 
 // A block a row, of whose logits each has several parts.
@@ -146,6 +149,7 @@ extern "C" __global__ void __launch_bounds__(JOINING_WARPS* WARP) join_parts(
     __shared__ Statistics of_warps[JOINING_WARPS];
     __shared__ float at_label;
     wait_for_previous();
+    let_next_start();
     const long long label = labels[blockIdx.x];
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
     constexpr int THREADS = JOINING_WARPS * WARP;
@@ -170,9 +174,9 @@ extern "C" __global__ void __launch_bounds__(JOINING_WARPS* WARP) join_parts(
     mine = over_warp(mine);
     if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
     __syncthreads();
-    if (threadIdx.x) return;
-    for (int i = 1; i < JOINING_WARPS; ++i) mine = joined(mine, of_warps[i]);
-    from_float(loss_of(mine, at_label, label, vocab), loss[blockIdx.x]);
+    if (threadIdx.x >= WARP) return;
+    mine = over_warp(threadIdx.x < JOINING_WARPS ? of_warps[threadIdx.x] : Statistics{NEGATIVE_INFINITY, 0.0f});
+    if (threadIdx.x == 0) from_float(loss_of(mine, at_label, label, vocab), loss[blockIdx.x]);
 }
 
 #endif

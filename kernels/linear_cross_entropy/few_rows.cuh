@@ -4,17 +4,20 @@
 //   lie; mma.sync takes any order of hidden. Not w is shifted but x, which lies in shared memory: the elements that meet a
 //   word's begin as far in front. What a word has of the next row is left out. Of each product a thread has two logits of two
 //   rows of x, and joins them to its own maximum and sum; blocks leave one piece of each row. Where w has few rows, warps of
-//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory.
+//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory. L2 is asked for the first
+//   rows of w before x is brought, so that a small w comes beside it.
 // Idea: shared/few_rows.cuh, which has its B across. TMA wants rows of whole 16 bytes, and the copy of w that has them is two of
 //   three passes over it.
 #pragma once
 
 #include "linear_cross_entropy/join.cuh"
+#include "shared/hopper.cuh"
 #include "shared/loose_words.cuh"
 #include "shared/overlap.cuh"
 
 constexpr int LOGIT_WARPS = 16, ROWS_OF_WARP = 16, WORDS_AT_ONCE = 4;  // as in few_rows.py
 constexpr int IN_FRONT = 8;                                            // zeros of a row of x in shared memory
+static_assert(LOGIT_WARPS == ROWS_OF_WARP);                            // a warp asks for one of each 16 rows
 
 // Of two rows words number `first`, `first` + 4 and so on of as many as each has; those that lie beyond an end of w in part
 // are read by elements. No branch lies between the loads, so that all are under way at once.
@@ -59,12 +62,29 @@ __device__ __forceinline__ void keep_between(uint4& word, int from, int until) {
     word.z &= upper[2] & ~lower[2], word.w &= upper[3] & ~lower[3];
 }
 
+// Asks L2 for the words of a block's first rows of w that it reads at its first two steps, so that they come while x does.
+__device__ __forceinline__ void ask_for_rows(
+    const Element* w, int vocab, int hidden, int at_once, int column0, int columns, int sharing
+) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int unit = static_cast<int>(blockIdx.x) * at_once + lane;
+    const int row = unit / 8 * (8 * ROWS_OF_WARP) + unit % 8 + warp * 8;
+    if (lane >= at_once || row >= vocab) return;
+    const Element* const first = w + (static_cast<long long>(row) * hidden + column0);
+    const auto begin = (reinterpret_cast<unsigned long long>(first) + 15) / 16;
+    const auto end = reinterpret_cast<unsigned long long>(first + columns) / 16;
+    if (begin >= end) return;
+    const auto words = min(end - begin, 2ull * sharing * (WORDS_AT_ONCE * 4));
+    ask_l2(reinterpret_cast<const void*>(begin * 16), static_cast<unsigned>(words) * 16);
+}
+
 // `columns` of rows of x with zeros in front and behind, `pitch` elements each. All of a thread's loads at a time are under way.
+// Nothing is brought in place of rows of COUNT that x has not: what becomes of them is left.
 template <int COUNT>
 __device__ __forceinline__ void bring_x(
     Element* to, const Element* __restrict__ x, int pitch, int rows, int hidden, int columns
 ) {
-    constexpr int THREADS = LOGIT_WARPS * WARP, PLACES = 32 / COUNT;
+    constexpr int THREADS = LOGIT_WARPS * WARP, PLACES = COUNT == 1 ? 8 : COUNT <= 8 ? 4 : 32 / COUNT;
     for (int place0 = threadIdx.x; place0 < pitch; place0 += THREADS * PLACES) {
         Element elements[PLACES][COUNT];
 #pragma unroll
@@ -76,7 +96,7 @@ __device__ __forceinline__ void bring_x(
 #pragma unroll
         for (int i = 0; i < PLACES * COUNT; ++i) {
             const int place = place0 + i / COUNT * THREADS, row = i % COUNT;
-            if (place < pitch) to[row * pitch + place] = elements[i / COUNT][row];
+            if (place < pitch && row < rows) to[row * pitch + place] = elements[i / COUNT][row];
         }
     }
 }
@@ -111,7 +131,10 @@ __device__ __forceinline__ void statistics_of_few(
     const int column0 = static_cast<int>(blockIdx.y) * shares.columns, columns = min(shares.columns, hidden - column0);
     wait_for_previous();
     let_next_start();
-    bring_x<GROUPS * 8>(rows_of_x, x + column0, pitch, rows, hidden, columns);
+    ask_for_rows(w, vocab, hidden, shares.at_once, column0, columns, sharing);
+    if (GROUPS == 1 && rows == 1) bring_x<1>(rows_of_x, x + column0, pitch, rows, hidden, columns);
+    else if (GROUPS == 1 && rows <= 4) bring_x<4>(rows_of_x, x + column0, pitch, rows, hidden, columns);
+    else bring_x<GROUPS * 8>(rows_of_x, x + column0, pitch, rows, hidden, columns);
     Statistics mine[GROUPS][2];
     int wanted[GROUPS][2];
 #pragma unroll
@@ -215,10 +238,11 @@ __device__ __forceinline__ void statistics_of_few(
         if (g == 0) of_warps[warp][i / 2 * 8 + q * 2 + i % 2] = one;
     }
     __syncthreads();
-    if (static_cast<int>(threadIdx.x) >= rows) return;
-    Statistics all = of_warps[0][threadIdx.x];
-    for (int i = 1; i < LOGIT_WARPS; ++i) all = joined(all, of_warps[i][threadIdx.x]);
-    to.pieces[static_cast<long long>(threadIdx.x) * gridDim.x + blockIdx.x] = all;
+    for (int row = warp; row < rows; row += LOGIT_WARPS) {
+        const Statistics all =
+            over_warp(lane < LOGIT_WARPS ? of_warps[lane][row] : Statistics{NEGATIVE_INFINITY, 0.0f});
+        if (lane == 0) to.pieces[static_cast<long long>(row) * gridDim.x + blockIdx.x] = all;
+    }
 }
 
 #define STATISTICS_OF_FEW(ROWS)                                                                                   \

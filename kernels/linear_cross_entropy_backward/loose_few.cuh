@@ -2,10 +2,11 @@
 //
 // Mapping: linear_cross_entropy/few_rows.cuh leaves the logits, with those of all rows of x side by side for a row of w. One kernel
 //   makes d of them, twice: in the order in which shared/few_rows.cuh takes it for dx = d w, and with the rows of x side by side
-//   for dw = d^T x. There a warp has 16 rows of dw each 8 behind the one before, which begin alike, and 64 columns. x takes the
-//   columns of a lane's words of dw into registers once; of the sums of four mma.sync a lane then has words of 16 bytes.
+//   for dw = d^T x. dw is taken as one line of elements: a warp has 32 of them, which lie in one row or two, and those as far
+//   on in rows 16, 32 or 64 apart, which begin alike in a sector or a line of L2. x takes a lane's columns into registers
+//   once; of the sums of four mma.sync a lane has a word of 16 bytes, and at the end of a row it has the next row's sums too.
 // Idea: products of TMA and wgmma want rows of whole 16 bytes: a copy of w is two of four passes over it, and sums that leave
-//   a tile for rows of another kind are stored in pieces.
+//   a tile for rows of another kind are stored in pieces. Words of a row's own leave parts of sectors at both ends of each.
 #pragma once
 
 #include "linear_cross_entropy/few_rows.cuh"
@@ -103,94 +104,120 @@ extern "C" __global__ void __launch_bounds__(FEW_WARPS* WARP) gradient_of_few(
 
 // ---- dw ------------------------------------------------------------------------------------------
 
-constexpr int DW_ROWS = 128, DW_COLUMNS = 64;  // of a block, as in loose_few.py
+constexpr int DW_WARPS = 8, DW_WIDTH = 32;  // elements of a warp, one after the other; as in loose_few.py
 
-// What mma.sync takes of d: 16 rows of dw each 8 behind the one before, and GROUPS x 8 of x.
+// What mma.sync takes of d: rows `row` and `below` behind it, of GROUPS x 8 elements each, of which `from` is the lane's of the first.
 template <int GROUPS>
 __device__ __forceinline__ void load_rows_of_d(
-    unsigned (&to)[(GROUPS + 1) / 2][4], const Element* __restrict__ across, long long row0, long long vocab
+    unsigned (&to)[(GROUPS + 1) / 2][4], const unsigned* from, unsigned row, unsigned below, unsigned vocab
 ) {
-    const int g = threadIdx.x % WARP / 4, q = threadIdx.x % 4;
 #pragma unroll
     for (int i = 0; i < (GROUPS + 1) / 2 * 4; ++i) {
         const int group = i / 4 * 2 + i % 4 / 2;
-        const long long row = row0 + (g + i % 2 * 8) * 8;
-        const bool is_there = group < GROUPS && row < vocab;
-        const Element* const at = across + row * (GROUPS * 8) + group * 8 + q * 2;
-        to[i / 4][i % 4] = is_there ? __ldg(reinterpret_cast<const unsigned*>(at)) : 0;
+        const bool is_there = group < GROUPS && row + i % 2 * below < vocab;
+        to[i / 4][i % 4] = is_there ? __ldg(from + i % 2 * below * (GROUPS * 4) + group * 4) : 0;
     }
 }
 
-// Of a word of dw, whose row begins at `row`, what lies in it.
-__device__ __forceinline__ void store_word(SCALAR* row, long long column, long long hidden, const Pack& word) {
-    if (column >= 0 && column + PACK <= hidden) return store_whole_pack(row + column, word);
+// Of rows g and g + 8 of d a lane's 8 neighbours of dw.
+template <int OF_X>
+__device__ __forceinline__ void make_words(
+    Pack (&words)[2], const unsigned (&of_d)[OF_X][4], const unsigned (&of_x)[4][OF_X][2]
+) {
+    float sum[4][4] = {};
 #pragma unroll
-    for (int i = 0; i < PACK; ++i) {
-        if (column + i >= 0 && column + i < hidden) row[column + i] = word.element[i];
+    for (int i = 0; i < OF_X * 4; ++i) {
+        const unsigned (&two)[2] = of_x[i % 4][i / 4];
+        multiply_add(sum[i % 4], of_d[i / 4], two[0], two[1]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        const float (&four)[4] = sum[i / 2];
+        from_floats(four[i % 2 * 2], four[i % 2 * 2 + 1], &words[i % 2].element[i / 2 * 2]);
     }
 }
 
-// dw = d^T x with up to GROUPS x 8 rows of x. Grid: blocks beside each other, then `blockIdx.y` for rows of dw.
+// Of a word of dw as much as there is.
+__device__ __forceinline__ void store_up_to(SCALAR* to, const Pack& word, long long count) {
+    if (count >= PACK) return store_whole_pack(to, word);
+#pragma unroll
+    for (int i = 0; i < PACK - 1; ++i) {
+        if (i < count) to[i] = word.element[i];
+    }
+}
+
+// dw = d^T x with up to GROUPS x 8 rows of x, of at least DW_WIDTH columns. Grid: blocks beside each other along `apart` rows, then
+// `blockIdx.y` for such rows.
 template <int GROUPS>
 __device__ __forceinline__ void make_loose_dw(
     const Element* __restrict__ across, const Element* __restrict__ x, SCALAR* __restrict__ dw, int rows,
-    long long vocab, long long hidden
+    unsigned vocab, int hidden, int apart
 ) {
-    constexpr int PRODUCTS_OF_X = (GROUPS + 1) / 2;  // of 16 rows each
+    constexpr int OF_X = (GROUPS + 1) / 2;  // of 16 rows of x each
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, q = lane % 4;
-    const int past = static_cast<int>((reinterpret_cast<unsigned long long>(dw) / sizeof(SCALAR) + warp * hidden) % 8);
-    const long long column0 = 1ll * blockIdx.x * DW_COLUMNS - past;
+    const int place = (blockIdx.x * DW_WARPS + warp) * DW_WIDTH, of_apart = place / hidden;
+    const int column0 = place - of_apart * hidden,
+              left = hidden - column0;  // elements of the row, and then of the next
     wait_for_previous();
     let_next_start();
-    // Of 32 columns lane q of a row has 8 q and on, two of each of four products.
-    unsigned of_x[2][4][PRODUCTS_OF_X][2];
+    if (place >= apart * hidden) return;
+    // Lane q of a row has 8 q and on, two of each of four products.
+    unsigned of_x[4][OF_X][2];
 #pragma unroll
-    for (int i = 0; i < 8 * PRODUCTS_OF_X * 2; ++i) {
-        const int half = i % 2, product = i / 2 % PRODUCTS_OF_X, j = i / 2 / PRODUCTS_OF_X;
-        const long long column = column0 + j / 4 * 32 + g / 2 * 8 + j % 4 * 2 + g % 2;
+    for (int i = 0; i < 4 * OF_X * 2; ++i) {
+        const int half = i % 2, product = i / 2 % OF_X, j = i / 2 / OF_X;
+        const int along = g / 2 * 8 + j * 2 + g % 2, column = along < left ? column0 + along : along - left;
         const int row = product * 16 + half * 8 + q * 2;
-        const bool is_there = column >= 0 && column < hidden;
-        const unsigned low = is_there && row < rows ? __ldg(x + row * hidden + column) : 0;
-        const unsigned high = is_there && row + 1 < rows ? __ldg(x + (row + 1) * hidden + column) : 0;
-        of_x[j / 4][j % 4][product][half] = low | high << 16;
+        const unsigned low = row < rows ? __ldg(x + row * hidden + column) : 0;
+        const unsigned high = row + 1 < rows ? __ldg(x + (row + 1) * hidden + column) : 0;
+        of_x[j][product][half] = low | high << 16;
     }
+    unsigned of_row[4];
+    bits_of(of_row, left - q * 8);
 
-    const long long stride = 1ll * gridDim.y * DW_ROWS;
-    unsigned of_d[PRODUCTS_OF_X][4];
-    load_rows_of_d<GROUPS>(of_d, across, 1ll * blockIdx.y * DW_ROWS + warp, vocab);
-    for (long long row0 = 1ll * blockIdx.y * DW_ROWS + warp; row0 < vocab; row0 += stride) {
-        unsigned next[PRODUCTS_OF_X][4];
-        load_rows_of_d<GROUPS>(next, across, row0 + stride, vocab);
-        const long long own = row0 + g * 8, other = own + 64;
-#pragma unroll
-        for (int part = 0; part < 2; ++part) {
-            float sum[4][4] = {};
-#pragma unroll
-            for (int i = 0; i < PRODUCTS_OF_X * 4; ++i) {
-                const unsigned (&two)[2] = of_x[part][i % 4][i / 4];
-                multiply_add(sum[i % 4], of_d[i / 4], two[0], two[1]);
-            }
-            Pack words[2];
+    const bool has_two = left < DW_WIDTH, is_there = place + q * 8 < apart * hidden;
+    const unsigned below = 8 * apart, stride = gridDim.y * 2 * below, row0 = blockIdx.y * 2 * below + g * apart;
+    const unsigned* from = reinterpret_cast<const unsigned*>(across) + 1ll * (row0 + of_apart) * (GROUPS * 4) + q;
+    const long long first = 1ll * row0 * hidden + place + q * 8, step = 1ll * stride * hidden;
+    SCALAR* to = dw + first;
+    long long more = 1ll * vocab * hidden - first;
+    unsigned of_d[2][OF_X][4], next[2][OF_X][4];
+    const auto load = [&](unsigned (&of_two)[2][OF_X][4], unsigned row) {
+        load_rows_of_d<GROUPS>(of_two[0], from, row, below, vocab);
+        if (has_two) load_rows_of_d<GROUPS>(of_two[1], from + GROUPS * 4, row + 1, below, vocab);
+        from += stride * (GROUPS * 4ll);
+    };
+    load(of_d, row0 + of_apart);
+    for (unsigned row = row0; row - g * apart < vocab; row += stride, to += step, more -= step) {
+        load(next, row + stride + of_apart);
+        Pack words[2];
+        make_words(words, of_d[0], of_x);
+        if (has_two) {
+            Pack others[2];
+            make_words(others, of_d[1], of_x);
 #pragma unroll
             for (int i = 0; i < 8; ++i) {
-                const float (&four)[4] = sum[i / 2];
-                from_floats(four[i % 2 * 2], four[i % 2 * 2 + 1], &words[i % 2].element[i / 2 * 2]);
+                unsigned& word = reinterpret_cast<unsigned*>(&words[i / 4])[i % 4];
+                word = (word & of_row[i % 4]) | (reinterpret_cast<unsigned*>(&others[i / 4])[i % 4] & ~of_row[i % 4]);
             }
-            const long long column = column0 + part * 32 + q * 8;
-            if (own < vocab) store_word(dw + own * hidden, column, hidden, words[0]);
-            if (other < vocab) store_word(dw + other * hidden, column, hidden, words[1]);
         }
+        if (is_there) store_up_to(to, words[0], more);
+        if (is_there) store_up_to(to + 1ll * below * hidden, words[1], more - 1ll * below * hidden);
 #pragma unroll
-        for (int i = 0; i < PRODUCTS_OF_X * 4; ++i) of_d[i / 4][i % 4] = next[i / 4][i % 4];
+        for (int i = 0; i < 2 * OF_X * 4; ++i) {
+            of_d[i / 4 / OF_X][i / 4 % OF_X][i % 4] = next[i / 4 / OF_X][i / 4 % OF_X][i % 4];
+        }
     }
 }
 
 #define LOOSE_DW(ROWS, BLOCKS)                                                                                           \
-    extern "C" __global__ void __launch_bounds__(DW_ROWS / 16 * WARP, BLOCKS) loose_dw_##ROWS(                         \
+    extern "C" __global__ void __launch_bounds__(DW_WARPS* WARP, BLOCKS) loose_dw_##ROWS(                         \
         const Element* __restrict__ across, const Element* __restrict__ x, SCALAR* __restrict__ dw,              \
-        long long rows, long long vocab, long long hidden                                                        \
+        long long rows, long long vocab, long long hidden, long long apart                                       \
     ) {                                                                                                          \
-        make_loose_dw<ROWS / 8>(across, x, dw, static_cast<int>(rows), vocab, hidden);                           \
+        make_loose_dw<ROWS / 8>(                                                                                 \
+            across, x, dw, static_cast<int>(rows), static_cast<unsigned>(vocab), static_cast<int>(hidden), static_cast<int>(apart)      \
+        );                                                                                                       \
     }
 LOOSE_DW(8, 3)
 LOOSE_DW(16, 3)

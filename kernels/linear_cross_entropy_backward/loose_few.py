@@ -17,10 +17,16 @@ from roofscope.kernels.shared.wgmma_plans import most_blocks
 Tensor = torch.Tensor
 
 _THREADS = 256
-_DW_ROWS, _DW_COLUMNS = 128, 64  # of a block, as in loose_few.cuh
-_UNIT = 8  # elements in 16 bytes
+_DW_WARPS, _DW_WIDTH, _DW_ROWS = (
+    8,
+    32,
+    16,
+)  # of a block; of dw a warp's elements and rows, as in loose_few.cuh
+_APART = (64, 32, 16)  # rows of dw that begin alike in a line of L2, in half of one and in a sector
+_DW_START_STEPS = 4  # that a block's start takes
+_MOST_ROUNDS = 8  # of blocks that make dw
 _BLOCKS_OF_DW = {8: 3, 16: 3, 32: 2}  # of a multiprocessor at once, by the room for rows
-_LEAST_HIDDEN = 4  # times the room: of fewer columns what is kept of each logit is more than a copy of w
+_LEAST_HIDDEN = 4  # times the room, so _DW_WIDTH or more: else copying w takes less than what logits leave
 _LEAST_STEPS = 2  # of a block that has a part of the vocabulary
 
 
@@ -83,16 +89,30 @@ def _make_dx(program: CudaProgram, ordered: Tensor, x: Tensor, w: Tensor) -> Ten
     return dx
 
 
+def grid_of_dw(room: int, vocab: int, hidden: int, multiprocessors: int) -> tuple[int, int, int]:
+    """How many rows apart a warp has rows of dw, blocks along so many rows, and blocks that share vocab.
+
+    A warp whose rows are so few that half of its products have none takes them nearer each other.
+    """
+    apart = next((n for n in _APART if 2 * _DW_ROWS * n <= vocab), _APART[-1])
+    along, steps = -(-apart * hidden // (_DW_WARPS * _DW_WIDTH)), -(-vocab // (_DW_ROWS * apart))
+    at_once = _BLOCKS_OF_DW[room] * multiprocessors
+
+    def time(shares: int) -> int:
+        return -(-along * shares // at_once) * (-(-steps // shares) + _DW_START_STEPS)
+
+    most = max(min(steps, _MOST_ROUNDS * at_once // along), 1)
+    return apart, along, min(range(1, most + 1), key=time)
+
+
 def _make_dw(program: CudaProgram, across: Tensor, x: Tensor, w: Tensor) -> Tensor:
     """Of d with its rows side by side."""
     dw, room = torch.empty_like(w), across.shape[1]
     vocab, hidden = w.shape
-    columns = -(-(hidden + _UNIT - 1) // _DW_COLUMNS)
-    at_once = _BLOCKS_OF_DW[room] * program.multiprocessor_count
-    blocks = max(min(at_once // columns, -(-vocab // _DW_ROWS)), 1)
+    apart, along, shares = grid_of_dw(room, vocab, hidden, program.multiprocessor_count)
     program.launch(
-        *(f"loose_dw_{room}", (columns, blocks, 1), _DW_ROWS // 16 * 32),
-        *(across, x, dw, len(x), vocab, hidden),
+        *(f"loose_dw_{room}", (along, shares, 1), _DW_WARPS * 32),
+        *(across, x, dw, len(x), vocab, hidden, apart),
         overlaps=True,
     )
     return dw

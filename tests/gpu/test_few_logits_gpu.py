@@ -1,4 +1,4 @@
-"""A last layer's loss of few rows from a w whose rows begin anywhere, read as it lies."""
+"""A last layer's loss and gradients of few rows from a w whose rows begin anywhere, read as it lies."""
 
 import math
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import torch
 
+from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import loose_few
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -33,6 +35,18 @@ SIZES = [
     (8, 2757, 2123),
     (12, 1003, 4001),
 ]
+# Of dw rows 16, 32 and 64 apart; less and more than a warp takes; ends of rows in each word of a lane.
+GRADIENTS = [
+    (1, 5, 33),
+    (1, 2, 1001),
+    (3, 257, 65),
+    (2, 1030, 41),
+    (9, 300, 129),
+    (17, 2133, 255),
+    (1, 4097, 47),
+    (8, 521, 2619),
+    (1, 521, 7619),
+]
 
 
 def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
@@ -42,10 +56,10 @@ def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
     return copy.copy_(matrix)
 
 
-def kernel_and_module() -> tuple[Kernel, Any]:
-    kernel = CATALOG.kernel(NAME)
+def kernel_and_module(name: str = NAME) -> tuple[Kernel, Any]:
+    kernel = CATALOG.kernel(name)
     assert kernel is not None
-    return kernel, load_module(LIBRARY / NAME / "cuda_wgmma.py")
+    return kernel, load_module(LIBRARY / name / "cuda_wgmma.py")
 
 
 @pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
@@ -74,3 +88,46 @@ def test_what_is_no_number_stays_in_its_row() -> None:
     labels.fill_(8)
     found = module.launch(program, "few_rows", moved(x, 5), moved(w, 3), labels)
     assert (~found.isfinite()).nonzero().flatten().tolist() == [3, 9]
+
+
+def test_what_is_no_number_reaches_the_loss_through_parts_of_hidden() -> None:
+    (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", Dtype.BFLOAT16)
+    sizes = {"rows": 3, "vocab": 300, "hidden": 3731}
+    assert few_rows.grid_of(8, 300, 3731, program.multiprocessor_count).parts > 1
+    x, w, labels = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    x[1, 3730] = math.nan
+    found = module.launch(program, "few_rows", moved(x, 1), moved(w, 3), labels)
+    assert found.isnan().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("name", ["linear_cross_entropy_backward", "linear_cross_entropy_training"])
+@pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
+def test_gradients_of_few_rows_are_right_wherever_rows_begin(name: str, dtype: Dtype) -> None:
+    (kernel, module), program = kernel_and_module(name), hopper_program(name, "cuda_wgmma", dtype)
+    tolerance = kernel.spec.tolerance.of(dtype)
+    for number, (rows, vocab, hidden) in enumerate(GRADIENTS):
+        sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
+        x, w, *rest = random_inputs(kernel, sizes, dtype, device="cuda")
+        if rows > 1:
+            rest[0][0], rest[0][1] = -100, vocab - 1
+        expected = reference(kernel, (x, w, *rest))
+        for places in (0, 1 + number % 7):
+            inputs = moved(x, places), moved(w, places * 3 % 8), *rest
+            assert loose_few.takes(*inputs[:2])
+            found, again = module.run(program, *inputs), module.run(program, *inputs)
+            assert relative_error(found, expected) <= tolerance, (sizes, places)
+            # No element of dw by itself is far away, as one of a neighbouring row would be.
+            furthest = (found[-1] - expected[-1]).abs().max()
+            assert furthest <= 4 * tolerance * expected[-1].abs().max(), (sizes, places)
+            assert all(torch.equal(*both) for both in zip(found, again, strict=True)), (sizes, places)
+
+
+def test_what_is_no_number_stays_in_its_row_of_dw() -> None:
+    """Two rows of dw meet in words of 16 bytes, for which both are multiplied."""
+    name = "linear_cross_entropy_backward"
+    (kernel, module), program = kernel_and_module(name), hopper_program(name, "cuda_wgmma", Dtype.BFLOAT16)
+    sizes = {"rows": 5, "vocab": 2100, "hidden": 65}
+    x, w, labels, lse, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    w[[7, 64, 2099]] = math.nan
+    _, dw = module.run(program, x, w, labels, lse, dloss)
+    assert dw.isnan().any(1).nonzero().flatten().tolist() == [7, 64, 2099]

@@ -113,9 +113,25 @@ def test_rows_of_w_that_begin_anywhere_are_not_copied_for_few_rows(
     assert [one.dtype for one in found] == [x.dtype, w.dtype]
     room = 8 if rows <= 8 else 16
     assert list(recorder.launches) == [f"logits_of_few_{room}", "gradient_of_few", *dx, f"loose_dw_{room}"]
-    columns, blocks, _ = recorder.launches[f"loose_dw_{room}"]
-    assert columns * 64 >= hidden + 7
-    assert columns * blocks <= 3 * MULTIPROCESSORS
+    apart, *grid = loose_few.grid_of_dw(room, vocab, hidden, MULTIPROCESSORS)
+    assert recorder.launches[f"loose_dw_{room}"] == (*grid, 1)
+    assert 0 <= grid[0] * 8 * 32 - apart * hidden < 8 * 32
+
+
+def test_rows_of_dw_begin_alike_in_lines_where_there_are_as_many_as_a_warp_takes() -> None:
+    grids = {
+        vocab: loose_few.grid_of_dw(8, vocab, 1565, MULTIPROCESSORS)
+        for vocab in (1, 1023, 1024, 2048, 43_602)
+    }
+    assert [apart for apart, _, _ in grids.values()] == [16, 16, 32, 64, 64]
+    assert all(along * shares <= 3 * MULTIPROCESSORS for _, along, shares in grids.values())
+    assert grids[1] == (16, 98, 1)
+    # Blocks along 918 columns fill part of a round: more of them, with fewer rows each, fill several.
+    _, along, shares = loose_few.grid_of_dw(8, 69_738, 918, MULTIPROCESSORS)
+    assert along * shares > 3 * MULTIPROCESSORS
+    # No search is long, however many rows w has.
+    _, along, shares = loose_few.grid_of_dw(8, 2**30, 33, MULTIPROCESSORS)
+    assert along * shares <= 8 * 3 * MULTIPROCESSORS
 
 
 def test_whole_rows_of_w_and_rows_of_x_beyond_shared_memory_are_for_tiles() -> None:
