@@ -1,5 +1,4 @@
-// A box of 16-bit elements that TMA cannot store, by words of 16 bytes: part of wgmma_stores.cuh where LOOSE_BOXES_BY_WORDS is
-// defined.
+// A box of 16-bit elements that TMA cannot store, by words of 16 bytes: part of wgmma_stores.cuh.
 //
 // Mapping: 8 lanes have a row of 64 columns, so that a warp stores four rows at a time, each lane a word as it lies in C. Of the
 //   words at both ends of a row other tiles have a part: what is this tile's are 8 elements, or none, where a box is full, and
@@ -9,10 +8,8 @@
 
 #include "shared/amid_words.cuh"
 
-constexpr bool BOXES_BY_WORDS = true;
-
-// `rows` rows of a box, by the WARPS of a warpgroup or one of them, LOOSE_ROWS times as many in flight as these have at a time.
-// Of rows that are 8 or a multiple of it apart the words begin alike, and so a lane finds its places once.
+// `rows` rows of a box, by the WARPS of a warpgroup or one of them; not more are in flight, as kernels with many sums lack
+// registers. Of rows that are 8 or a multiple of it apart the words begin alike, and so a lane finds its places once.
 template <int WIDTH = BOX_N, int WARPS = WARPGROUP / WARP>
 __device__ __forceinline__ void copy_loose(
     const unsigned char* box, const Loose& loose, unsigned rows, unsigned row0, unsigned column0
@@ -34,7 +31,7 @@ __device__ __forceinline__ void copy_loose(
         const int head = min(before, columns), ends = head + (columns - head) % 8, begin = chunk * 8 + before;
         const unsigned char* const low_at = place_of(chunk * 8);
         const unsigned char* const high_at = place_of(min(chunk + 1, CHUNKS - 1) * 8);
-#pragma unroll LOOSE_ROWS
+#pragma unroll 1
         for (unsigned past = 0; past < rows; past += STEP, to += STEP * static_cast<unsigned long long>(loose.n)) {
             const uint4 low = *reinterpret_cast<const uint4*>(low_at + past * PITCH);
             const uint4 high = *reinterpret_cast<const uint4*>(high_at + past * PITCH);

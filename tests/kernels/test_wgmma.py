@@ -298,19 +298,13 @@ def test_copies_and_products_run_by_themselves(
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= expected
 
 
-def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes_where_a_kernel_asks_for_it(tmp_path: Path) -> None:
-    """Each lane a word, and no shuffle puts a word of 4 bytes together."""
-    counts: list[tuple[int, int]] = []
-    for asks in ("", "#define LOOSE_BOXES_BY_WORDS\n"):
-        source = tmp_path / "kernel.cu"
-        source.write_text(asks + _ONE_TILE)
-        code = machine_code(source, Dtype.BFLOAT16, tmp_path)
-        assert not re.search(r"\b(STL|LDL)\b", code)
-        counts.append((len(re.findall(r"\bSTG\.E\.128\b|\bST\.E\.128\b", code)), code.count("SHFL.DOWN")))
-    (words_of_4, shuffles), (words, none) = counts
-    assert words_of_4 == none == 0
-    assert shuffles > 0
-    assert words > 0
+def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes(tmp_path: Path) -> None:
+    """Each lane a word; no shuffle puts one together, and no register is spilled for it."""
+    source = tmp_path / "kernel.cu"
+    source.write_text(_ONE_TILE)
+    code = machine_code(source, Dtype.BFLOAT16, tmp_path)
+    assert re.search(r"\bSTG?\.E\.128\b", code)
+    assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
 
 
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])
