@@ -2,7 +2,7 @@
 //
 // TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself: a
 // copy of C that has such rows would be a kernel of its own. It does so by words of 16 bytes, box by box, or two boxes at a time
-// where a kernel defines LOOSE_BY_WORDS, whose tiles are then of whole boxes; float32 by words of 4.
+// where a kernel defines LOOSE_BY_WORDS, whose tiles are then of whole boxes.
 #pragma once
 
 #include "shared/wgmma_products.cuh"
@@ -68,23 +68,7 @@ struct Loose {
     unsigned m = 0, n = 0;
 };
 
-#ifndef SCALAR_IS_FLOAT32
 #include "shared/wgmma_box_words.cuh"
-#else
-// `rows` rows of a box, by the WARPS of a warpgroup or one of them, a row at a time by each, an element a lane.
-template <int WIDTH = BOX_N, int WARPS = WARPGROUP / WARP>
-__device__ __forceinline__ void copy_loose(
-    const unsigned char* box, const Loose& loose, unsigned rows, unsigned row0, unsigned column0
-) {
-    const unsigned lane = threadIdx.x % WARP;
-    if (lane >= WIDTH || column0 + lane >= loose.n) return;
-    for (unsigned row = threadIdx.x / WARP % WARPS; row < rows && row0 + row < loose.m; row += WARPS) {
-        const int chunk = WIDTH == BOX_N ? lane / 4 ^ row % 8 : lane / 4;
-        loose.c[static_cast<unsigned long long>(row0 + row) * loose.n + column0 + lane] =
-            *reinterpret_cast<const float*>(box + row * WIDTH * 4 + chunk * 16 + lane % 4 * 4);
-    }
-}
-#endif
 
 #ifdef LOOSE_BY_WORDS
 #include "shared/wgmma_loose_words.cuh"

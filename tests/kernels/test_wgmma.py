@@ -298,11 +298,15 @@ def test_copies_and_products_run_by_themselves(
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= expected
 
 
-def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "macros"),
+    [(Dtype.BFLOAT16, ""), (Dtype.FLOAT16, ""), (Dtype.FLOAT32, "#define MULTIPLIES_TF32\n")],
+)
+def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes(dtype: Dtype, macros: str, tmp_path: Path) -> None:
     """Each lane a word; no shuffle puts one together, and no register is spilled for it."""
     source = tmp_path / "kernel.cu"
-    source.write_text(_ONE_TILE)
-    code = machine_code(source, Dtype.BFLOAT16, tmp_path)
+    source.write_text(macros + _ONE_TILE)
+    code = machine_code(source, dtype, tmp_path)
     assert re.search(r"\bSTG?\.E\.128\b", code)
     assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
 
