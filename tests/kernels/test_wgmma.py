@@ -150,6 +150,22 @@ def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, exp
     assert TILES[name].cluster <= 2
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "k", "aligned", "expected"),
+    [
+        (9600, 778, 10693, (True, True), "tile_128x160_2x1"),
+        (5000, 611, 5000, (False, True), "tile_128x256_4x1"),
+        (3000, 1277, 513, (True, True), "tile_128x128_4x1"),
+        (700, 7001, 260, (False, True), "across_128x192_2x1"),
+    ],
+)
+def test_odd_rows_of_c_take_the_tile_that_was_measured_best(
+    m: int, n: int, k: int, aligned: tuple[bool, bool], expected: str
+) -> None:
+    """As threads store them at so many bytes a nanosecond, whether boxes are whole or half as wide."""
+    assert best(m, n, -(-k // 64), MULTIPROCESSORS, aligned, (120, 120))[0] == expected
+
+
 def test_grids_have_as_many_clusters_as_find_room() -> None:
     tile = TILES["across_96x128_4x2"]
     blocks = [tile.plan(8192, 8192, 128, MULTIPROCESSORS).blocks]
