@@ -9,7 +9,6 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_FP8
-#define LOOSE_ROWS_AT_ONCE 4
 #include "shared/wgmma_kernels.cuh"
 
 struct Finish {

@@ -2,7 +2,7 @@
 //
 // Mapping: a warpgroup fills two boxes, 128 columns, and then its warps store words as they lie in C, two rows at a time; of the
 //   words at both ends of a row other tiles have a part.
-// Idea: copy_loose's words of 4 bytes are four times as many stores, and each row of a box ends amid a sector.
+// Idea: a row of one box, as copy_loose takes them, ends amid a word twice as often.
 #pragma once
 
 #include "shared/amid_words.cuh"

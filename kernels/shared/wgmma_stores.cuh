@@ -1,8 +1,8 @@
 // How a warpgroup's sums become elements of C: by way of boxes in shared memory, which TMA stores.
 //
 // TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself: a
-// copy of C that has such rows would be a kernel of its own. It does so by words of 4 bytes, or of 16 where a kernel defines
-// LOOSE_BY_WORDS, whose tiles are then of whole boxes, or LOOSE_BOXES_BY_WORDS, box by box.
+// copy of C that has such rows would be a kernel of its own. It does so by words of 16 bytes, box by box, or two boxes at a time
+// where a kernel defines LOOSE_BY_WORDS, whose tiles are then of whole boxes.
 #pragma once
 
 #include "shared/wgmma_products.cuh"
@@ -68,47 +68,7 @@ struct Loose {
     unsigned m = 0, n = 0;
 };
 
-#ifndef LOOSE_ROWS_AT_ONCE
-#define LOOSE_ROWS_AT_ONCE 1
-#endif
-constexpr int LOOSE_ROWS = LOOSE_ROWS_AT_ONCE;  // of a warp: more take registers, which kernels with many sums lack
-
-#if defined(LOOSE_BOXES_BY_WORDS) && !defined(SCALAR_IS_FLOAT32)
 #include "shared/wgmma_box_words.cuh"
-#else
-constexpr bool BOXES_BY_WORDS = false;
-
-// `rows` rows of a box, by the WARPS of a warpgroup or one of them, a row at a time by each. A lane has a word of 4 bytes;
-// where a row of C begins amid one, a word is put together from the lane's own and that of the next.
-template <int WIDTH = BOX_N, int WARPS = WARPGROUP / WARP>
-__device__ __forceinline__ void copy_loose(
-    const unsigned char* box, const Loose& loose, unsigned rows, unsigned row0, unsigned column0
-) {
-    constexpr int PITCH = WIDTH * sizeof(SCALAR), WORDS = PITCH / 4;
-    const int lane = threadIdx.x % WARP;
-#pragma unroll LOOSE_ROWS
-    for (unsigned row = threadIdx.x / WARP % WARPS; row < rows && row0 + row < loose.m; row += WARPS) {
-        const int chunk = WIDTH == BOX_N ? lane / 4 ^ row % 8 : lane / 4;
-        unsigned word = 0;
-        if (lane < WORDS) word = *reinterpret_cast<const unsigned*>(box + row * PITCH + chunk * 16 + lane % 4 * 4);
-        SCALAR* const to = loose.c + (static_cast<unsigned long long>(row0 + row) * loose.n + column0);
-#ifdef SCALAR_IS_FLOAT32
-        if (lane < WORDS && column0 + lane < loose.n) to[lane] = __uint_as_float(word);
-#else
-        const unsigned next = __shfl_down_sync(WHOLE_WARP, word, 1);
-        const int is_amid = static_cast<int>(reinterpret_cast<unsigned long long>(to) / sizeof(SCALAR) % 2);
-        const int column = lane * 2 + is_amid;
-        const int left = static_cast<int>(loose.n - column0) - column;  // elements from there on
-        const unsigned whole = is_amid ? __funnelshift_r(word, next, 16) : word;
-        const SCALAR(&both)[2] = reinterpret_cast<const SCALAR(&)[2]>(whole);
-        if (is_amid && lane == 0 && left >= 0) to[0] = reinterpret_cast<const SCALAR(&)[2]>(word)[0];
-        if (lane < WORDS && left >= 2 && !(is_amid && lane == WORDS - 1))
-            *reinterpret_cast<unsigned*>(to + column) = whole;
-        else if (lane < WORDS && left >= 1) to[column] = both[0];
-#endif
-    }
-}
-#endif
 
 #ifdef LOOSE_BY_WORDS
 #include "shared/wgmma_loose_words.cuh"
@@ -137,7 +97,7 @@ __device__ __forceinline__ void store_tile(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
     fill_box<WIDTH>(sum, box, FIRST, column0, finish);
-    if (!BOXES_BY_WORDS || !loose.c) publish_writes();
+    if (!loose.c) publish_writes();
     meet_warpgroup(warpgroup);
     if (!BY_WORDS && loose.c) copy_loose<WIDTH>(box, loose, 64, row0, column0 + FIRST);
     else if (leads) store_box(c, column0 + FIRST, row0, box);
@@ -160,7 +120,7 @@ __device__ __forceinline__ void store_tile_by_warps(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     __syncwarp();
     fill_box<WIDTH>(sum, box, FIRST, column0, finish);
-    if (!BOXES_BY_WORDS || !loose.c) publish_writes();
+    if (!loose.c) publish_writes();
     __syncwarp();
     if (loose.c) copy_loose<WIDTH, 1>(own, loose, 16, row0 + own_row, column0 + FIRST);
     else if (leads) store_box(c, column0 + FIRST, row0 + own_row, own);
@@ -219,7 +179,7 @@ __device__ __forceinline__ void store_tile_across(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
     fill_box_across<FIRST, ROWS>(sum, box, column0, finish);
-    if (!BOXES_BY_WORDS || !loose.c) publish_writes();
+    if (!loose.c) publish_writes();
     meet_warpgroup(warpgroup);
     constexpr int BOX_ROWS = ROWS_ACROSS * ROW;  // bytes from a box to that of the next columns
     if (loose.c) {

@@ -38,6 +38,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "grouped_matmul/cuda_wgmma": [
         {"tokens": 3000, "experts": 9, "n": 1048, "k": 528},
         {"tokens": 129, "experts": 5, "n": 257, "k": 65},
+        {"tokens": 700, "experts": 11, "n": 1002, "k": 100},
         {"tokens": 5000, "experts": 70, "n": 520, "k": 64},
         {"tokens": 20000, "experts": 3, "n": 768, "k": 200},
     ],

@@ -150,6 +150,22 @@ def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, exp
     assert TILES[name].cluster <= 2
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "k", "aligned", "expected"),
+    [
+        (9600, 778, 10693, (True, True), "tile_128x160_2x1"),
+        (5000, 611, 5000, (False, True), "tile_128x256_4x1"),
+        (3000, 1277, 513, (True, True), "tile_128x128_4x1"),
+        (700, 7001, 260, (False, True), "across_128x192_2x1"),
+    ],
+)
+def test_odd_rows_of_c_take_the_tile_that_was_measured_best(
+    m: int, n: int, k: int, aligned: tuple[bool, bool], expected: str
+) -> None:
+    """As threads store them at so many bytes a nanosecond, whether boxes are whole or half as wide."""
+    assert best(m, n, -(-k // 64), MULTIPROCESSORS, aligned, (120, 120))[0] == expected
+
+
 def test_grids_have_as_many_clusters_as_find_room() -> None:
     tile = TILES["across_96x128_4x2"]
     blocks = [tile.plan(8192, 8192, 128, MULTIPROCESSORS).blocks]
@@ -298,19 +314,17 @@ def test_copies_and_products_run_by_themselves(
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= expected
 
 
-def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes_where_a_kernel_asks_for_it(tmp_path: Path) -> None:
-    """Each lane a word, and no shuffle puts a word of 4 bytes together."""
-    counts: list[tuple[int, int]] = []
-    for asks in ("", "#define LOOSE_BOXES_BY_WORDS\n"):
-        source = tmp_path / "kernel.cu"
-        source.write_text(asks + _ONE_TILE)
-        code = machine_code(source, Dtype.BFLOAT16, tmp_path)
-        assert not re.search(r"\b(STL|LDL)\b", code)
-        counts.append((len(re.findall(r"\bSTG\.E\.128\b|\bST\.E\.128\b", code)), code.count("SHFL.DOWN")))
-    (words_of_4, shuffles), (words, none) = counts
-    assert words_of_4 == none == 0
-    assert shuffles > 0
-    assert words > 0
+@pytest.mark.parametrize(
+    ("dtype", "macros"),
+    [(Dtype.BFLOAT16, ""), (Dtype.FLOAT16, ""), (Dtype.FLOAT32, "#define MULTIPLIES_TF32\n")],
+)
+def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes(dtype: Dtype, macros: str, tmp_path: Path) -> None:
+    """Each lane a word; no shuffle puts one together, and no register is spilled for it."""
+    source = tmp_path / "kernel.cu"
+    source.write_text(macros + _ONE_TILE)
+    code = machine_code(source, dtype, tmp_path)
+    assert re.search(r"\bSTG?\.E\.128\b", code)
+    assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
 
 
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])
