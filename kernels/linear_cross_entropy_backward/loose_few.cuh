@@ -3,7 +3,7 @@
 // Mapping: linear_cross_entropy/few_rows.cuh leaves the logits, with those of all rows of x side by side for a row of w. One kernel
 //   makes d of them, twice: in the order in which shared/few_rows.cuh takes it for dx = d w, and with the rows of x side by side
 //   for dw = d^T x. dw is taken as one line of elements: a warp has 32 of them, which lie in one row or two, and those as far
-//   on in rows 16, 32 or 64 apart, which begin alike in a sector or a line of L2. x takes a lane's columns into registers
+//   on in rows `apart`, a multiple of 16, which begin alike in a sector of L2. x takes a lane's columns into registers
 //   once; of the sums of four mma.sync a lane has a word of 16 bytes, and at the end of a row it has the next row's sums too.
 // Idea: products of TMA and wgmma want rows of whole 16 bytes: a copy of w is two of four passes over it, and sums that leave
 //   a tile for rows of another kind are stored in pieces. Words of a row's own leave parts of sectors at both ends of each.

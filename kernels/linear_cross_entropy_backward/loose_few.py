@@ -17,12 +17,9 @@ from roofscope.kernels.shared.wgmma_plans import most_blocks
 Tensor = torch.Tensor
 
 _THREADS = 256
-_DW_WARPS, _DW_WIDTH, _DW_ROWS = (
-    8,
-    32,
-    16,
-)  # of a block; of dw a warp's elements and rows, as in loose_few.cuh
-_APART = (64, 32, 16)  # rows of dw that begin alike in a line of L2, in half of one and in a sector
+_DW_WARPS, _DW_WIDTH = 8, 32  # of a block; elements of dw of a warp, as in loose_few.cuh
+_DW_ROWS = 16  # of dw that a warp takes at a time
+_APART = 16  # rows of dw that begin alike in a sector of L2
 _DW_START_STEPS = 4  # that a block's start takes
 _MOST_ROUNDS = 8  # of blocks that make dw
 _BLOCKS_OF_DW = {8: 3, 16: 3, 32: 2}  # of a multiprocessor at once, by the room for rows
@@ -89,30 +86,26 @@ def _make_dx(program: CudaProgram, ordered: Tensor, x: Tensor, w: Tensor) -> Ten
     return dx
 
 
-def grid_of_dw(room: int, vocab: int, hidden: int, multiprocessors: int) -> tuple[int, int, int]:
-    """How many rows apart a warp has rows of dw, blocks along so many rows, and blocks that share vocab.
-
-    A warp whose rows are so few that half of its products have none takes them nearer each other.
-    """
-    apart = next((n for n in _APART if 2 * _DW_ROWS * n <= vocab), _APART[-1])
-    along, steps = -(-apart * hidden // (_DW_WARPS * _DW_WIDTH)), -(-vocab // (_DW_ROWS * apart))
+def grid_of_dw(room: int, vocab: int, hidden: int, multiprocessors: int) -> tuple[int, int]:
+    """Blocks along the rows up to the next that a warp has, and blocks that share the vocabulary."""
+    along, steps = -(-_APART * hidden // (_DW_WARPS * _DW_WIDTH)), -(-vocab // (_DW_ROWS * _APART))
     at_once = _BLOCKS_OF_DW[room] * multiprocessors
 
     def time(shares: int) -> int:
         return -(-along * shares // at_once) * (-(-steps // shares) + _DW_START_STEPS)
 
     most = max(min(steps, _MOST_ROUNDS * at_once // along), 1)
-    return apart, along, min(range(1, most + 1), key=time)
+    return along, min(range(1, most + 1), key=time)
 
 
 def _make_dw(program: CudaProgram, across: Tensor, x: Tensor, w: Tensor) -> Tensor:
     """Of d with its rows side by side."""
     dw, room = torch.empty_like(w), across.shape[1]
     vocab, hidden = w.shape
-    apart, along, shares = grid_of_dw(room, vocab, hidden, program.multiprocessor_count)
+    along, shares = grid_of_dw(room, vocab, hidden, program.multiprocessor_count)
     program.launch(
         *(f"loose_dw_{room}", (along, shares, 1), _DW_WARPS * 32),
-        *(across, x, dw, len(x), vocab, hidden, apart),
+        *(across, x, dw, len(x), vocab, hidden, _APART),
         overlaps=True,
     )
     return dw

@@ -35,7 +35,7 @@ SIZES = [
     (8, 2757, 2123),
     (12, 1003, 4001),
 ]
-# Of dw rows 16, 32 and 64 apart; less and more than a warp takes; ends of rows in each word of a lane.
+# Of dw less and more than a warp takes; ends of rows in each word of a lane.
 GRADIENTS = [
     (1, 5, 33),
     (1, 2, 1001),
