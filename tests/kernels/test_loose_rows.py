@@ -62,10 +62,11 @@ def test_blocks_share_k_where_a_last_round_would_be_nearly_empty(n: int, k: int,
 
 
 def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
-    """Few, short ones, or long ones of little C; not where they are whole, nor against no time."""
+    """Few, short ones, or long ones of little C; not of much C, where they are whole, nor against no time."""
     assert chosen(4, 25001, 4280) is multiply_few_rows
     assert chosen(3000, 401, 21) is multiply_short_sums
-    assert chosen(3000, 4001, 33) is multiply_short_sums
+    assert chosen(438, 12279, 21) is multiply_short_sums
+    assert chosen(7521, 2669, 91) is None  # a copy of A and B is little beside C
     assert chosen(78, 44, 2982) is multiply_long_sums
     assert chosen(3000, 4000, 24) is None
     assert chosen(4001, 4001, 4001) is None
