@@ -115,11 +115,12 @@ def _spans(recording: kineto_profile) -> list[Span]:
         and not event.name().startswith(OWN_PREFIX)
     ]
     began_ns = min((event.start_ns() for event in events), default=0)
-    return [
-        Span(event.name(), since_ns * 1e-9, (since_ns + event.duration_ns()) * 1e-9)
-        for event in events
-        for since_ns in (event.start_ns() - began_ns,)
-    ]
+
+    def span(event: Any) -> Span:
+        since_ns = event.start_ns() - began_ns
+        return Span(event.name(), since_ns * 1e-9, (since_ns + event.duration_ns()) * 1e-9)
+
+    return list(map(span, events))
 
 
 def kernels_of(

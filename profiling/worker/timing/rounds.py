@@ -61,26 +61,17 @@ def warm_up(
     started = time.monotonic()
     found: list[list[BlockReading]] = [[] for _ in turns]
     if full_clock_hz is not None:
-        longest_s = 0.0
-        for index, turn in enumerate(turns):
-            found[index] = find_rest(turn, full_clock_hz, read_state, longest_s)
-            longest_s = turn.rest_s
-        for turn in turns:
-            turn.rest_s = longest_s
-        if longest_s:  # which changes no long block
-            started = time.monotonic()
-            found = [
-                [one for one in readings if is_long(turn, one)]
-                for turn, readings in zip(turns, found, strict=True)
-            ]
+        found = _find_rests(turns, read_state, full_clock_hz)
+    rests = turns[0].rest_s > 0.0
+    if rests:  # what the search took is no part of the warm-up
+        started = time.monotonic()
     blocks_s = [[reading.seconds for reading in readings] for readings in found]
     clocks_hz = [reading.clock_hz for reading in found[0] if reading.clock_hz]
     long_enough = [any(is_long(turn, one) for one in found[index]) for index, turn in enumerate(turns)]
-    has_rested = False
     while (elapsed := time.monotonic() - started) < rule.most_s and not rule.is_met(
         elapsed, blocks_s, clocks_hz
     ):
-        if (all(long_enough) and elapsed >= rule.least_s) or has_rested:
+        if all(long_enough) and elapsed >= rule.least_s:
             break
         for index, turn in enumerate(turns):
             if long_enough[index] and not all(long_enough):
@@ -90,9 +81,31 @@ def warm_up(
             long_enough[index] = is_long(turn, reading)
             if index == 0 and reading.clock_hz:
                 clocks_hz.append(reading.clock_hz)
-        has_rested = bool(turns[0].rest_s)
+        if rests:
+            break
     for turn in turns:
         turn.spent_s = 0.0
+
+
+def _find_rests(
+    turns: Sequence[Turn], read_state: ReadState, full_clock_hz: float
+) -> list[list[BlockReading]]:
+    """Give all the longest rest that one needs. Returns of each the blocks that count as its warm-up.
+
+    Those without a rest count where none has to rest, and long blocks always, because no rest changes them.
+    """
+    longest_s = 0.0
+    found: list[list[BlockReading]] = []
+    for turn in turns:
+        found.append(find_rest(turn, full_clock_hz, read_state, longest_s))
+        longest_s = turn.rest_s
+    for turn in turns:
+        turn.rest_s = longest_s
+    if not longest_s:
+        return found
+    return [
+        [one for one in readings if is_long(turn, one)] for turn, readings in zip(turns, found, strict=True)
+    ]
 
 
 def measure(
