@@ -46,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     path = chosen.session or new_session_path(UserPaths.of_user().sessions)
     try:
         kernels = chosen_kernels(catalog, chosen.kernels)
+        _require_peers(kernels, chosen.peers)
         before = load(path) if path.exists() else None
         others = [load(other) for other in chosen.also]
         here = default_device(local_devices())
@@ -72,6 +73,15 @@ def chosen_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
             raise CannotCompare(f"The library has no kernel {name!r}.")
         kernels.append(kernel)
     return kernels
+
+
+def _require_peers(kernels: Sequence[Kernel], named: Sequence[str]) -> None:
+    """Raises CannotCompare where none of the kernels has one of these."""
+    known = {one.stem for kernel in kernels for one in kernel.implementations if one.provider not in OURS}
+    if strangers := [peer for peer in named if peer not in known]:
+        raise CannotCompare(
+            f"No kernel here has a peer {strangers[0]!r}; peers are {', '.join(sorted(known))}."
+        )
 
 
 def report(
@@ -157,11 +167,6 @@ def _plans(
     """Kernel by kernel; a kernel has the same shapes whatever others there are."""
     plans: list[Planned] = []
     first = next_job_number(before.jobs) if before else 1
-    known = {one.stem for kernel in kernels for one in kernel.implementations if one.provider not in OURS}
-    if strangers := [peer for peer in chosen.peers if peer not in known]:
-        raise CannotCompare(
-            f"No kernel here has a peer {strangers[0]!r}; peers are {', '.join(sorted(known))}."
-        )
     for kernel in kernels:
         dtype = chosen.dtype or usual_dtype(kernel)
         if dtype not in kernel.spec.dtypes:

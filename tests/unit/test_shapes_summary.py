@@ -199,6 +199,15 @@ def test_what_cannot_be_compared_is_one_sentence(
 
 
 @pytest.mark.usefixtures("without_gpu")
+def test_a_peer_that_nobody_has_is_said_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["softmax", "--seed", "1", "--peers", "eager", "quak"]) == NOTHING
+    said = capsys.readouterr().err.strip()
+    assert said.startswith("No kernel here has a peer 'quak'; peers are compile_default, ")
+    assert "library_quack" in said
+    assert "triton" not in said
+
+
+@pytest.mark.usefixtures("without_gpu")
 def test_another_seed_has_none_of_a_files_shapes(tmp_path: Path) -> None:
     path = write_session(session_of(plans_of(), usual), tmp_path / "shapes.roofscope")
     assert main(["softmax", "--seed", "6", "--shapes", "4", "--session", str(path)]) == NOTHING
