@@ -2,7 +2,8 @@
 
 Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them, 1024 in small matrices:
-long rows by parts, short ones several at a time. It reads the scale of each of its rows once.
+long rows by parts, short ones several at a time. It reads the scale of each of its rows once. Of a small
+matrix of short rows, which would leave much of a tile's width empty, it owns a run of elements, and divides.
 Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
 bytes, or is not needed at all.
 """
@@ -17,6 +18,8 @@ from roofscope.kernels.shared.limits import require_32_bit_sizes
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster
+SHORT, MOST_OF_RUN = 64, 2**19  # columns and elements of a matrix that is one run
+RUN_TILE, FEW_OF_RUN = 1024, 2**17  # of fewer elements half as many
 
 
 @triton.jit
@@ -41,12 +44,26 @@ def _dequantize(
         tl.store(x + at, result, mask=inside)
 
 
+@triton.jit
+def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr, HINT: tl.constexpr):
+    at = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    inside = at < n
+    codes = tl.load(q + at, mask=inside, other=0, eviction_policy=HINT)
+    factor = tl.load(scale + at // cols, mask=inside, other=0.0)
+    result = codes.to(tl.float32) * factor.to(tl.float32)
+    tl.store(x + at, result.to(x.dtype.element_ty), mask=inside)
+
+
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """``q``, (rows, cols) and contiguous, times the ``scale``, (rows,), of each row."""
     rows, cols = q.shape
     require_32_bit_sizes("dequantize_int8/triton_tiles", rows, cols)
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
-    if q.numel():
+    if 0 < q.numel() <= MOST_OF_RUN and cols < SHORT and cols != triton.next_power_of_2(cols):
+        tile = RUN_TILE if q.numel() > FEW_OF_RUN else RUN_TILE // 2
+        programs = triton.cdiv(q.numel(), tile)
+        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, tile, hint_of(q), num_warps=4)
+    elif q.numel():
         tile = TILE if q.numel() > FEW else TILE // 2
         width = min(triton.next_power_of_2(cols), tile)
         height = min(tile // width, triton.next_power_of_2(rows))

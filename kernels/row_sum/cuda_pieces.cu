@@ -2,8 +2,9 @@
 //
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 // Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones. Where
-//   short rows begin on no 16 bytes and are many, a thread has one, in shared memory. Of float32 in many rows a warp has
-//   up to four of some hundred columns, one element a lane and access: nothing is to be aligned, and all is under way.
+//   short rows begin on no 16 bytes and are many, a thread has one, in shared memory, or of up to four columns
+//   PACK rows, in registers. Of float32 in many rows a warp has up to four of some hundred columns, one element a lane
+//   and access: nothing is to be aligned, and all is under way.
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
 //   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
@@ -13,6 +14,7 @@
 //   weighted_sum/cuda_row. Programmatic dependent launch is in the CUDA C++ Programming Guide.
 #include "shared/columns.cuh"
 #include "shared/common.cuh"
+#include "shared/few_columns.cuh"
 #include "shared/overlap.cuh"
 #include "shared/shifted.cuh"
 #include "shared/slab.cuh"
@@ -155,6 +157,43 @@ __device__ __forceinline__ float sum_of_elements(const SCALAR* x, int cols, int 
 
 ELEMENTS_KERNEL(1, 4)
 ELEMENTS_KERNEL(2, 4)
+
+// PACK rows a thread, each of COLS elements: many rows of a few columns.
+template <int COLS>
+__device__ __forceinline__ void sum_of_few_columns(const SCALAR* x, float* y, long long rows) {
+    const FewColumns<COLS> mine(x, rows);
+    float sums[PACK];
+#pragma unroll
+    for (int r = 0; r < PACK; ++r) {
+        sums[r] = mine.at(r, 0);
+#pragma unroll
+        for (int c = 1; c < COLS; ++c) sums[r] += mine.at(r, c);
+    }
+    y += mine.first;
+    if (mine.rows == PACK) {
+#pragma unroll
+        for (int r = 0; r < PACK; r += 4) {
+            *reinterpret_cast<float4*>(y + r) = make_float4(sums[r], sums[r + 1], sums[r + 2], sums[r + 3]);
+        }
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < PACK; ++r) {
+        if (r < mine.rows) y[r] = sums[r];
+    }
+}
+
+#define FEW_COLUMNS_KERNEL(COLS)                                                               \
+    extern "C" __global__ void __launch_bounds__(128) row_sum_few_columns_##COLS(              \
+        const SCALAR* __restrict__ x, float* __restrict__ y, long long rows) {                 \
+        start_early();                                                                         \
+        sum_of_few_columns<COLS>(x, y, rows);                                                  \
+    }
+
+FEW_COLUMNS_KERNEL(1)
+FEW_COLUMNS_KERNEL(2)
+FEW_COLUMNS_KERNEL(3)
+FEW_COLUMNS_KERNEL(4)
 
 // A thread a row, by way of shared memory: many short rows that begin on no 16 bytes.
 template <int WIDTH>

@@ -3,6 +3,7 @@
 import torch
 
 from roofscope.kernels.shared.columns import WARP, WARPS, Columns
+from roofscope.kernels.shared.few_columns import THREADS, few_columns_of
 from roofscope.kernels.shared.slab import launch_slab, slab_of
 
 UNROLL = 4  # as in cuda_pieces.cu
@@ -27,6 +28,10 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     words = -(-(row_bytes + PACK_BYTES - x.element_size()) // PACK_BYTES)  # that a row may lie in
     threads = WARPS * WARP
+    if found := few_columns_of("row_sum", x):
+        name, blocks = found
+        program.launch(name, blocks, THREADS, x, y, rows, overlaps=True)
+        return y
     slab = slab_of(x, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS)
     if slab and cols > ELEMENTS_OF_LANE:
         launch_slab(program, "row_sum", slab, x, y, rows, cols)

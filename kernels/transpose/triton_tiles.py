@@ -15,8 +15,8 @@ import triton.language as tl
 from roofscope.kernels.shared.hints import hint_of
 
 SIDE_BYTES = 256
-FEWEST_THIN_TILES = 128  # so that all multiprocessors share a thin matrix of more elements than SMALL
-SMALL = 2**18
+FEWEST_THIN_TILES = 512  # so that all multiprocessors share a thin matrix, some tiles each
+SMALLEST_SIDES = 16  # of such a tile, which has so many times the side of a square one
 NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32 would have few
 NARROW_TILE, MOST_OF_NARROW = (64, 16), 2**20
 
@@ -55,7 +55,7 @@ def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
     if few <= height // 2:
         few = triton.next_power_of_2(few)
         length = height * width // few
-        while rows * cols > SMALL and triton.cdiv(many, length) < FEWEST_THIN_TILES:
+        while few * length > SMALLEST_SIDES * side and triton.cdiv(many, length) < FEWEST_THIN_TILES:
             length //= 2
         height, width = (few, length) if rows < cols else (length, few)
     return height, width

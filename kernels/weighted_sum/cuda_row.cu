@@ -2,10 +2,11 @@
 // blocks.
 //
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
-// Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes, or
-//   where they begin on no 16 bytes a thread, by way of shared memory. Of 65 to 512 columns of float32 a warp has up to four
-//   rows, an element a lane and access: nothing is to be aligned. Each thread takes otherwise every so-manyth pack of
-//   16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
+// Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes,
+//   or where they begin on no 16 bytes a thread, by way of shared memory; of up to four columns a thread has PACK rows.
+//   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned.
+//   Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and
+//   the row group adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
@@ -15,6 +16,7 @@
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
 #include "shared/columns.cuh"
 #include "shared/common.cuh"
+#include "shared/few_columns.cuh"
 #include "shared/overlap.cuh"
 #include "shared/slab_rows.cuh"
 
@@ -128,6 +130,36 @@ PAIRS_KERNEL(2)
 PAIRS_KERNEL(4)
 PAIRS_KERNEL(8)
 PAIRS_KERNEL(16)
+
+// PACK rows a thread, each of COLS elements: many rows of a few columns.
+template <int COLS>
+__device__ __forceinline__ void weighted_sum_of_few_columns(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows
+) {
+    const FewColumns<COLS> mine(x, rows);
+    float weights[COLS], sums[PACK];
+#pragma unroll
+    for (int c = 0; c < COLS; ++c) weights[c] = to_float(w[c]);
+#pragma unroll
+    for (int r = 0; r < PACK; ++r) {
+        sums[r] = mine.at(r, 0) * weights[0];
+#pragma unroll
+        for (int c = 1; c < COLS; ++c) sums[r] = fmaf(mine.at(r, c), weights[c], sums[r]);
+    }
+    store_part(y + mine.first, to_pack(sums), mine.rows);
+}
+
+#define FEW_COLUMNS_KERNEL(COLS)                                                                                      \
+    extern "C" __global__ void __launch_bounds__(128) weighted_sum_few_columns_##COLS(                                \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows) {         \
+        start_early();                                                                                                \
+        weighted_sum_of_few_columns<COLS>(x, w, y, rows);                                                             \
+    }
+
+FEW_COLUMNS_KERNEL(1)
+FEW_COLUMNS_KERNEL(2)
+FEW_COLUMNS_KERNEL(3)
+FEW_COLUMNS_KERNEL(4)
 
 // A thread a row, by way of shared memory: many short rows that begin on no 16 bytes. Weights are floats there.
 template <int WIDTH>

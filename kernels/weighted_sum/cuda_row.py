@@ -3,6 +3,7 @@
 import torch
 
 from roofscope.kernels.shared.columns import WARP, WARPS, Columns
+from roofscope.kernels.shared.few_columns import THREADS, few_columns_of
 from roofscope.kernels.shared.rows import are_packed, starts_early
 from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
 
@@ -31,6 +32,10 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     if chosen := columns_of(rows, cols, x.element_size()):
         name, blocks = chosen
         program.launch(name, blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
+        return y
+    if found := few_columns_of("weighted_sum", x):
+        name, blocks = found
+        program.launch(name, blocks, THREADS, x, w, y, rows, overlaps=True)
         return y
     fewest = FEWEST_SLAB_ROWS if row_bytes <= SHORT_SLAB_ROW_BYTES else SLAB_ROWS_OF_A_COLUMN * cols
     if slab := slab_of(x, LONGEST_SLAB_ROW_BYTES, fewest, Space(column_floats=1)):

@@ -5,8 +5,8 @@ Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q +
 them in tiles of ROWS x COLS elements, 32 a thread: that is eight 16-byte loads under way in float32, four in
 the 16-bit types. Each element of a tile has its own float32 sum; they are added up once, at the end. The tile
 of w is shared by the rows and stays in L1. Where that makes too few programs for the GPU, a program takes
-fewer rows, down to 8 elements a thread; long rows are cut into pieces instead, and a second kernel adds these
-up, always in the same order. Loads carry no hint: small sizes are slower with one.
+fewer rows, down to 8 elements a thread, or one whole row; long rows are cut into pieces instead, and a second
+kernel adds these up, always in the same order. Loads carry no hint: small sizes are slower with one.
 Idea: triton_textbook, the weighted-sum exercise of Stanford CS336, with several rows a program, and the
 number of columns known to the compiler: then the mask is known to end on a multiple of 16 bytes, or is not
 needed at all.
@@ -21,6 +21,7 @@ SMALLEST_TILE = 1024  # where there would be few programs
 WIDEST = 1024  # columns of a tile
 SHORTEST_PIECE = 16384  # elements of a row
 PROGRAMS = 1000  # for few rows; 1024 and 512 put pieces a power of two apart, which the memory likes less
+WHOLE_ROW_OF_WARP = 512  # elements that a warp has of a row that a program has alone
 ENOUGH_PROGRAMS = 250  # to keep all multiprocessors of a GPU busy
 
 
@@ -68,11 +69,14 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     if cols <= SHORTEST_PIECE:
         while height * width > SMALLEST_TILE and triton.cdiv(rows, height) < ENOUGH_PROGRAMS:
             height //= 2
-    groups = triton.cdiv(rows, height)
+    groups, warps = triton.cdiv(rows, height), 4
+    if height == 1 and groups < ENOUGH_PROGRAMS and cols <= SHORTEST_PIECE:
+        width = triton.next_power_of_2(cols)  # nothing is waited for twice
+        warps = max(width // WHOLE_ROW_OF_WARP, warps)
     length = max(triton.cdiv(cols * groups, PROGRAMS * WIDEST) * WIDEST, SHORTEST_PIECE)
     pieces = triton.cdiv(cols, length)
     if groups >= ENOUGH_PROGRAMS or pieces == 1:
-        _weighted_sum[(groups, 1)](x, w, y, rows, cols, cols, height, width, num_warps=4)
+        _weighted_sum[(groups, 1)](x, w, y, rows, cols, cols, height, width, num_warps=warps)
         return y
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
     _weighted_sum[(groups, pieces)](x, w, sums, rows, cols, length, height, width, num_warps=4)

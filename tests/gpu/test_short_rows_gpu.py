@@ -53,14 +53,17 @@ BORDERS = {
     "row_sum": (
         *((1056, 200), (1057, 200), (8192, 66), (8193, 66), (33_001, 72), (33_001, 73), (20_003, 128)),
         *((8192, 129), (8195, 256), (4097, 257), (3001, 512), (3001, 513), (1059, 1024), (2001, 1025)),
+        *((65_535, 3), (65_536, 1), (65_543, 2), (1_018_357, 3), (70_001, 4)),
     ),
     "weighted_sum": (
         *((5, 65), (8192, 65), (8197, 128), (70_001, 64), (8192, 129), (8195, 256), (3001, 257), (3003, 512)),
-        *((1, 511), (3001, 513)),
+        *((1, 511), (3001, 513), (65_535, 3), (65_536, 1), (65_543, 2), (344_124, 3), (70_001, 4)),
     ),
     "cumsum": (
         *((700_001, 4), (400_001, 8), (300_001, 24), (200_000, 40), (50_001, 100), (50_001, 101)),
         *((30_001, 20), (60_001, 96), (50_003, 127), (21_847, 80), (21_846, 80)),
+        *((5003, 257), (11_208, 287), (3001, 380), (3001, 381), (5003, 384), (5003, 515), (3001, 760)),
+        *((1, 259), (2, 300)),
     ),
 }
 LONG = ((1, 9_000_001), (3, 4_000_003), (2, 8_388_608), (40, 300_001))  # by rings in float32, some in 16 bits
@@ -83,7 +86,7 @@ def test_many_short_rows(kernel: Kernel, version: Implementation, dtype: Dtype) 
         assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
 
 
-@pytest.mark.parametrize("cols", [7, 26, 8])
+@pytest.mark.parametrize("cols", [3, 7, 26, 8, 259])
 @pytest.mark.parametrize(("kernel", "version"), VERSIONS, ids=name_of)
 def test_short_rows_of_views_that_begin_anywhere(kernel: Kernel, version: Implementation, cols: int) -> None:
     """Inputs that begin an element later than what is allocated give what they give elsewhere."""
@@ -104,7 +107,7 @@ def test_what_is_no_number_stays_in_its_row(kernel: Kernel, version: Implementat
         pytest.skip("Its first input is of integers, or its sums go over all rows.")
     dtype = Dtype.BFLOAT16 if Dtype.BFLOAT16 in kernel.spec.dtypes else Dtype.FLOAT32
     call = built(kernel, version, dtype)
-    for cols in (7, 26, 40):
+    for cols in (3, 7, 26, 40, 259):
         rows, spoilt = 163_451, 77
         first, *others = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
         before = call(first, *others)

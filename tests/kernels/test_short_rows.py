@@ -38,7 +38,7 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
     for rows, row_bytes in product(
-        (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 2048, 9000, 24_000, 10**6, 2**28)
+        (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 10**6, 2**28)
     ):
         ring = module.choose(rows, row_bytes, multiprocessors, has_rings=True)
         chosen = module.choose(rows, row_bytes, multiprocessors, has_rings=False)
@@ -54,7 +54,7 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
         if kind == "lanes":
             assert row_bytes <= int(packs) * module.PACK_BYTES
             assert chosen.blocks * chosen.threads >= rows * int(packs)
-        elif kind == "warp":
+        elif kind in ("warp", "neighbours"):
             assert row_bytes <= int(packs) * module.WARP * module.PACK_BYTES
             assert chosen.blocks * module.WARPS >= rows
         elif kind == "lookback":
@@ -133,6 +133,17 @@ def test_parts_of_a_transpose_fit_a_block_and_cover_the_matrix(
         else:
             assert (height, width % pack) == (rows, 0)
             assert block >= rows * beside
+
+
+def test_thin_transposes_in_triton_are_spread_over_the_gpu() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    module = launcher("transpose", "triton_tiles")
+    for side, few, many in product((64, 128), (1, 2, 3, 8, 14, 16), (5000, 51_986, 125_952, 977_620, 2**24)):
+        height, width = module.tile_of(few, many, side)
+        assert module.tile_of(many, few, side) == (width, height)
+        assert few <= height < 2 * few
+        assert height * width <= side * side
+        assert -(-many // width) >= module.FEWEST_THIN_TILES or height * width <= module.SMALLEST_SIDES * side
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -374,6 +385,56 @@ def test_warps_of_some_rows_hold_their_columns_and_cover_all_rows(kernel: str, s
         assert (blocks - 1) * module.WARPS * together < rows <= blocks * module.WARPS * together
         assert module.columns_of(rows, cols, 2) is None
     assert module.columns_of(70_001, 1025, 4) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("kernel", "stem"), [("row_sum", "cuda_pieces"), ("weighted_sum", "cuda_row")])
+def test_threads_have_whole_words_of_many_rows_of_a_few_columns(
+    kernel: str, stem: str, dtype: torch.dtype
+) -> None:
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    each = 16 // dtype.itemsize
+    for rows, cols in product((2**16, 70_001, 1_018_357), range(1, 6)):
+        x = torch.empty(rows * cols + 1, dtype=dtype)
+        beside = [x.new_empty(cols)] if kernel == "weighted_sum" else []
+        module.run(Program(), x[:-1].view(rows, cols), *beside)
+        module.run(Program(), x[1:].view(rows, cols), *beside)  # begins on no 16 bytes
+        loose, (name, blocks, threads) = launched.pop(), launched.pop()
+        assert "few_columns" not in loose[0]
+        if cols == 5:
+            assert "few_columns" not in name
+            continue
+        assert name == f"{kernel}_few_columns_{cols}"
+        assert f"FEW_COLUMNS_KERNEL({cols})" in text
+        assert f"__launch_bounds__({threads}) {kernel}_few_columns" in text
+        assert (blocks - 1) * threads * each < rows <= blocks * threads * each
+
+
+def test_a_copy_of_more_than_a_wave_is_one_of_two_packs_a_thread() -> None:
+    module, text = launcher("copy", "cuda_packed"), source("copy", "cuda_packed")
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    wave = 132 * module.THREADS_AT_ONCE * 4  # elements
+    for n, each in ((1, 1), (wave, 1), (wave + 1, 2), (1_655_168, 2), (2 * wave, 2), (2 * wave + 1, 1)):
+        module.run(Program(), torch.empty(n))
+        name, blocks, threads = launched.pop()
+        assert name == f"copy_{each}"
+        assert f"COPY_KERNEL({each})" in text
+        assert (blocks - 1) * threads * each * 4 < n <= blocks * threads * each * 4
 
 
 def test_cumsum_gives_threads_rows_that_fit_lanes_badly() -> None:

@@ -102,6 +102,33 @@ def test_is_right(
         assert relative_error(result(), expected) <= kernel.spec.tolerance.of(dtype)
 
 
+# Where launchers take other tiles than at odd sizes, or another kernel: few rows, thin matrices, short rows.
+TILES = {
+    "cumsum": ((72, 165), (131, 211), (1044, 15)),
+    "weighted_sum": ((134, 3374), (3, 9001)),
+    "transpose": ((3, 51_986), (51_986, 3), (14, 20_011)),
+    "dequantize_int8": ((988, 45), (5001, 30), (1, 63), (77, 64), (2, 65)),
+}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "version", "rows", "cols"),
+    [
+        (kernel, version, *shape)
+        for kernel, version in VERSIONS
+        if version.stem in ("triton_tiles", "triton_row_tiles")
+        for shape in TILES.get(kernel.spec.name, ())
+    ],
+    ids=name_of,
+)
+def test_tiles_of_few_and_short_rows_are_right(
+    start: Start, kernel: Kernel, version: Implementation, rows: int, cols: int
+) -> None:
+    inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, Dtype.FLOAT32)
+    result = start(kernel, version, Dtype.FLOAT32, inputs)()
+    assert relative_error(result, reference(kernel, inputs)) <= kernel.spec.tolerance.of(Dtype.FLOAT32)
+
+
 SPOILED = [
     (kernel, version, special)
     for kernel, version in VERSIONS
