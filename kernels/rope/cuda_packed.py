@@ -7,8 +7,8 @@ from roofscope.kernels.shared.division import NUMBERS, division
 THREADS = 256  # as in cuda_packed.cu
 PACK_BYTES = 16
 PAIRS = 2  # of a thread, where half a head is no whole packs
-# Of both tables: longer ones L2 has lost by the time of the next head, with whose positions come as many bytes of
-# x and of y each.
+# Of both tables: longer ones L2 has lost by the time of the next head, as beside them come as many bytes of x
+# and of y each.
 MOST_TABLE_BYTES = 2 * 1024 * 1024
 
 
@@ -22,7 +22,9 @@ def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch
         pairs = x.numel() // 2
         if 0 < pairs < NUMBERS - PAIRS * THREADS:
             sizes = (pairs, *division(half), *division(seq * half))
-            program.launch("rope_pairs", -(-pairs // (PAIRS * THREADS)), THREADS, x, cos, sin, y, *sizes, overlaps=True)
+            program.launch(
+                "rope_pairs", -(-pairs // (PAIRS * THREADS)), THREADS, x, cos, sin, y, *sizes, overlaps=True
+            )
         else:
             sizes = (seq, half, pairs)
             program.launch(
