@@ -314,6 +314,44 @@ def test_cross_entropy_gives_a_thread_a_very_short_row(rows: int, cols: int, nam
     assert name == (f"slab_{found.width}_1" if found else module.short_kernel(rows, cols, x, 132)[0][14:])
 
 
+@pytest.mark.parametrize(
+    ("rows", "cols", "kernels"),
+    [
+        (76, 884, ["apart_2"]),
+        (128, 2048, ["apart_4"]),
+        (128, 512, ["apart_1"]),
+        (1, 1, ["apart_1"]),
+        (129, 884, ["skewed_128", "columns"]),
+        (100, 2049, ["skewed_512", "columns"]),
+        (5, 0, []),
+    ],
+)
+def test_the_gradient_of_few_short_rows_is_one_kernel(rows: int, cols: int, kernels: list[str]) -> None:
+    module, text = launcher("rms_norm_backward", "cuda_lanes"), source("rms_norm_backward", "cuda_lanes")
+    launched: list[tuple[str, Any, Any]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: Any, block: Any, *_: object, **__: object) -> None:
+            launched.append((name.removeprefix("rms_norm_backward_"), grid, block))
+
+    x, w = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((rows, cols), (cols,)))
+    module.run(Program(), x, x, w, torch.empty(rows, device="meta"))
+    assert [name for name, *_ in launched] == kernels
+    for name, grid, block in launched:
+        if name.startswith("apart"):
+            each = int(name.rpartition("_")[2])
+            assert f"APART_KERNEL({each})" in text
+            assert grid == rows + -(-cols // 32)
+            assert block * each >= cols
+            assert block == 512
+    few = (LIBRARY / "rms_norm_backward" / "apart.cuh").read_text()
+    at_once = re.search(r"APART_ROWS = (\d+);", few)
+    assert at_once is not None
+    assert int(at_once[1]) * module.APART_THREADS // 32 >= module.MOST_ROWS
+
+
 @pytest.mark.parametrize(("rows", "balanced"), [(1, False), (5, True), (8, True), (9, False)])
 def test_cross_entropy_balances_large_clusters_that_nearly_fill_the_device(rows: int, balanced: bool) -> None:
     asked: list[dict[str, Any]] = []
