@@ -197,8 +197,8 @@ def launch_clusters(
     row_bytes = cols * x.element_size()
     if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
         packs, beside = divmod(row_bytes, _PACK_BYTES)
-        how = {"aligned": not beside, "held_packs": held_packs}
-        if found := held_shape(rows, packs, program.multiprocessor_count, most, **how):
+        multiprocessors = program.multiprocessor_count
+        if found := held_shape(rows, packs, multiprocessors, most, aligned=not beside, held_packs=held_packs):
             launch_held(program, name, found, x, *others)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
