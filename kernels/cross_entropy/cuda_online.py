@@ -22,6 +22,8 @@ LONG_ROW_BYTES = 64 * 1024  # of a row that is worth a second kernel even where 
 MOST_OF_MANY = 8  # pieces of each of many rows
 ENOUGH_OF_ROUNDS = 0.85  # of the blocks of all rounds: of fewer the last round is the longer for it
 MOST_ELEMENTS = 16  # of a row whose lanes have one each
+# Of a row that a thread has, unless slabs take as many rows.
+MOST_OF_THREAD, FEWEST_SLAB_ROWS_OF_THREADS = 8, 2**16
 SHORT_THREADS = 128
 # Of a slab: rows of up to MOST_ELEMENTS where they are so many, longer ones of so many elements.
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**14, 2**21
@@ -93,7 +95,10 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if cluster := cluster_of_row(rows, row_bytes, program.multiprocessor_count):
             blocks, threads = cluster
             name, grid = "cross_entropy_cluster" if blocks > 1 else "cross_entropy_block", rows * blocks
-            program.launch(name, grid, threads, logits, labels, loss, cols, cluster=blocks, overlaps=True)
+            # As in shared/row_parts.py.
+            balanced = blocks == CLUSTERS[-1] and 0.5 < grid / program.multiprocessor_count <= 1
+            how = {"cluster": blocks, "overlaps": True, "balanced": balanced}
+            program.launch(name, grid, threads, logits, labels, loss, cols, **how)
             return loss
         if ring := ring_of(rows, row_bytes, access_bytes(cols, logits), program.multiprocessor_count):
             arguments = (logits, labels, loss, rows, cols, STAGES, ring.stage_bytes)
@@ -126,7 +131,8 @@ def slab_of_rows(logits: torch.Tensor) -> Slab | None:
     if cols > MOST_ELEMENTS and rows * cols < LEAST_SLAB_ELEMENTS:
         return None
     packed = cols * logits.element_size() <= LONGEST_PACKED_SLAB_ROW_BYTES
-    return slab_of(logits, LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, packed=packed)
+    fewest = FEWEST_SLAB_ROWS_OF_THREADS if cols <= MOST_OF_THREAD else FEWEST_SLAB_ROWS
+    return slab_of(logits, LONGEST_SLAB_ROW_BYTES, fewest, packed=packed)
 
 
 class Ring(NamedTuple):
@@ -210,9 +216,12 @@ def pieces_of_row(rows: int, row_bytes: int, at_once: int) -> int:
 
 def short_kernel(rows: int, cols: int, x: torch.Tensor, multiprocessors: int) -> tuple[str, int, int] | None:
     """The kernel of rows of so few columns, its blocks and their threads; None where a block goes along."""
+    if 0 < cols <= MOST_OF_THREAD:
+        room = MOST_OF_THREAD if cols > MOST_OF_THREAD // 2 else MOST_OF_THREAD // 2
+        return f"cross_entropy_thread_{room}", -(-rows // SHORT_THREADS), SHORT_THREADS
     if cols <= MOST_ELEMENTS:
-        lanes = max(1 << max(cols - 1, 0).bit_length(), 4)
-        return f"cross_entropy_elements_{lanes}", -(-rows * lanes // SHORT_THREADS), SHORT_THREADS
+        blocks = -(-rows * MOST_ELEMENTS // SHORT_THREADS)
+        return f"cross_entropy_elements_{MOST_ELEMENTS}", blocks, SHORT_THREADS
     size = x.element_size()
     access = access_bytes(cols, x)
     if access >= LEAST_ACCESS:

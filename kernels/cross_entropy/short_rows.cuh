@@ -88,27 +88,38 @@ __device__ __forceinline__ Statistics statistics_of(const Bits (&kept)[PACKS], c
     return {highest, lanes_sum<LANES>(total) * factor};
 }
 
-// The row of this thread's row group, lanes or a block, and its loss, of what a thread keeps of it.
+// The label of a row, for every thread of it, to be asked for before the row. With a branch the compiler puts this load
+// behind the wait for the row, and memory is waited for twice.
+__device__ __forceinline__ long long label_of(const long long* labels, long long row, bool has_row) {
+    const long long label = labels[has_row ? row : 0];
+    return has_row ? label : IGNORED;
+}
+
+// The loss of this thread's row group, lanes or a block, of what a thread keeps of row `x`, or of any where it has none.
 template <int GROUP, int PACKS, typename Skips>
 __device__ __forceinline__ void store_loss_of(
-    const Bits (&kept)[PACKS], const Skips& skips, const SCALAR* x, const long long* labels, SCALAR* loss,
-    long long row, bool has_row, long long cols
+    const Bits (&kept)[PACKS], const Skips& skips, const SCALAR* x, long long label, SCALAR* loss, bool has_row,
+    long long cols
 ) {
     const bool is_first = threadIdx.x % GROUP == 0;
-    const long long label = has_row && is_first ? labels[row] : IGNORED;
-    const float at_label = has_row && is_first ? load_at(x, label, cols) : 0.0f;
+    const bool is_column = static_cast<unsigned long long>(label) < static_cast<unsigned long long>(cols);
+    const SCALAR* at = x + (is_column ? label : 0);  // likewise without a branch
+    float at_label;
     Statistics all;
     if constexpr (GROUP <= WARP) {
+        at_label = to_float(*at);
         all = statistics_of<GROUP>(kept, skips);
     } else {
         __shared__ Statistics partial[WARP];
         const Statistics mine = statistics_of<WARP>(kept, skips);
+        at_label = to_float(*once_known(mine.total, at));  // amid so many loads it would keep the last ones waiting
         if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = mine;
         __syncthreads();
         if (threadIdx.x >= WARP) return;
         all = over_warp(threadIdx.x < blockDim.x / WARP ? partial[threadIdx.x] : Statistics{NEGATIVE_INFINITY, 0.0f});
     }
-    if (has_row && is_first) store_loss(all, at_label, label == IGNORED, loss + row);
+    if (!is_column) at_label = __int_as_float(0x7fffffff);
+    if (has_row && is_first) store_loss(all, at_label, label == IGNORED, loss);
 }
 
 // Rows that begin anywhere: whole words that they lie in.
@@ -119,6 +130,7 @@ __device__ __forceinline__ void short_row(
     const long long row = group_row<GROUP>();
     const int thread = threadIdx.x % GROUP, threads = GROUP > WARP ? blockDim.x : GROUP;
     const bool has_row = row < rows;
+    const long long label = label_of(labels, row, has_row);
     const ShortRow here(x, has_row ? row : 0, rows, cols);
     const int packs = has_row ? here.packs() : 0;
     Bits kept[PACKS];
@@ -130,7 +142,7 @@ __device__ __forceinline__ void short_row(
     }
     const int first = GROUP > WARP ? thread / WARP * WARP : 0;  // of the warp
     const auto skips = [&](int p, int i) { return i == 0 && first + p * threads >= packs; };
-    store_loss_of<GROUP>(kept, skips, here.row, labels, loss, row, has_row, cols);
+    store_loss_of<GROUP>(kept, skips, here.row, label, loss + row, has_row, cols);
 }
 
 // Rows that all begin on as many bytes as WIDTH elements have.
@@ -139,12 +151,14 @@ __device__ __forceinline__ void short_row_by(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
 ) {
     const long long row = group_row<GROUP>();
+    const bool has_row = row < rows;
+    const long long label = label_of(labels, row, has_row);
     const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
-    x += row * cols;
+    x += has_row ? row * cols : 0;
     Bits kept[PACKS];
     share.load(x, kept, NEGATIVE_INFINITIES);
     const auto skips = [&](int p, int i) { return share.skips_element(p, i); };
-    store_loss_of<GROUP>(kept, skips, x, labels, loss, row, row < rows, cols);
+    store_loss_of<GROUP>(kept, skips, x, label, loss + row, has_row, cols);
 }
 
 // A lane has an element: of rows so short that words save no access.
@@ -162,4 +176,28 @@ __device__ __forceinline__ void row_of_elements(
     float at_label = __shfl_sync(WHOLE_WARP, value, static_cast<int>(label), LANES);
     if (static_cast<unsigned long long>(label) >= cols) at_label = __int_as_float(0x7fffffff);
     if (has_row && lane == 0) store_loss(Statistics{highest, total}, at_label, label == IGNORED, loss + row);
+}
+
+// A thread has a row of 1 to MOST elements, and asks for all of them at once. It has the one at its label too.
+template <int MOST>
+__device__ __forceinline__ void row_of_a_thread(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
+) {
+    const long long row = thread_of_grid();
+    const bool has_row = row < rows;
+    const long long label = label_of(labels, row, has_row);
+    const SCALAR* const start = x + (has_row ? row * cols : 0);
+    const int last = static_cast<int>(cols) - 1;
+    float values[MOST], highest = NEGATIVE_INFINITY, at_label = __int_as_float(0x7fffffff), total = 0.0f;
+#pragma unroll
+    for (int i = 0; i < MOST; ++i) values[i] = to_float(start[min(i, last)]);
+#pragma unroll
+    for (int i = 0; i < MOST; ++i) highest = fmaxf(highest, values[i]);
+    const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+#pragma unroll
+    for (int i = 0; i < MOST; ++i) {
+        total += i <= last ? fast_exp2((values[i] - base) * LOG2_E) : 0.0f;
+        if (label == i && i <= last) at_label = values[i];
+    }
+    if (has_row) store_loss(Statistics{highest, total}, at_label, label == IGNORED, loss + row);
 }

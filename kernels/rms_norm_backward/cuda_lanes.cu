@@ -4,9 +4,10 @@
 //   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
 //   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), or where they are short and very many a
-//   thread each (norm_slab.cuh). The blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in the
+//   thread each (norm_slab.cuh); few short rows have a block each, beside blocks of columns (apart.cuh). The blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in the
 //   same order.
 // Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
+#include "rms_norm_backward/apart.cuh"
 #include "shared/norm_skewed.cuh"
 #include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
@@ -54,6 +55,19 @@ GROUP_KERNEL(64, SKEWED_THREADS, 2)
 GROUP_KERNEL(128, SKEWED_THREADS, 2)
 GROUP_KERNEL(256, SKEWED_THREADS, 2)
 GROUP_KERNEL(512, 512, 1)
+
+// Few short rows. Threads have so many elements of one each.
+#define APART_KERNEL(EACH)                                                                             \
+    extern "C" __global__ void __launch_bounds__(APART_THREADS) rms_norm_backward_apart_##EACH(        \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,     \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx, SCALAR* __restrict__ dw,              \
+        long long rows, long long cols) {                                                              \
+        gradients_apart<EACH>(dy, x, w, rstd, dx, dw, static_cast<int>(rows), static_cast<int>(cols)); \
+    }
+
+APART_KERNEL(1)
+APART_KERNEL(2)
+APART_KERNEL(4)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(

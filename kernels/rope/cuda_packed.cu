@@ -3,13 +3,15 @@
 // Formula: y[i] = x[i] cos[i] - x[i + half] sin[i], y[i + half] = x[i + half] cos[i] + x[i] sin[i]; 3 FLOP an
 //   element, (2 batch heads seq 2 half + 2 seq half)s bytes: heads read the tables again, from L2.
 // Mapping: a thread turns one pack of the lower half with the pack half a head further. A block is blockDim.x
-//   packs wide, half a head, and blockDim.y positions high. Where half a head is no multiple of 16 bytes, a
-//   thread turns one pair. Two or more heads a thread, which would load the tables once for all, are
+//   packs wide, half a head, and blockDim.y positions high. Blocks go along one head after the other, or, where L2
+//   would lose the tables meanwhile, through all heads at the same positions. Where half a head is no multiple of
+//   16 bytes, a thread turns PAIRS pairs. Two or more heads a thread, which would load the tables once for all, are
 //   slower: fewer threads are under way.
 // Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
 //   are paired, so that both are read in whole packs.
 #include "shared/common.cuh"
 #include "shared/division.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 constexpr int PAIRS = 2;      // of a thread, as there
@@ -21,13 +23,15 @@ __device__ __forceinline__ void turn(float& low, float& high, float cos, float s
     low = turned;
 }
 
+// The grid is runs of `run` blocks: `heads_first`, of all heads at the same positions, otherwise of all of a head.
 extern "C" __global__ void __launch_bounds__(THREADS) rope_packs(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ cos, const SCALAR* __restrict__ sin,
-    SCALAR* __restrict__ y, long long seq, long long half
+    SCALAR* __restrict__ y, long long seq, long long half, long long run, long long heads_first
 ) {
-    const unsigned blocks = static_cast<unsigned>((seq + blockDim.y - 1) / blockDim.y);  // of a head
-    const long long head = blockIdx.x / blocks;
-    const long long position = static_cast<long long>(blockIdx.x % blocks) * blockDim.y + threadIdx.y;
+    start_early();
+    const unsigned outer = blockIdx.x / static_cast<unsigned>(run), inner = blockIdx.x % static_cast<unsigned>(run);
+    const long long head = heads_first ? inner : outer;
+    const long long position = static_cast<long long>(heads_first ? outer : inner) * blockDim.y + threadIdx.y;
     if (position >= seq) return;
     for (long long col = threadIdx.x * PACK; col < half; col += blockDim.x * PACK) {
         const long long at = (head * seq + position) * 2 * half + col;
@@ -51,6 +55,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rope_pairs(
     SCALAR* __restrict__ y, long long pairs, long long half, long long half_multiplier, long long half_shift,
     long long table, long long table_multiplier, long long table_shift
 ) {
+    start_early();
     const Division by_half(half, half_multiplier, half_shift), by_table(table, table_multiplier, table_shift);
     float low[PAIRS], high[PAIRS], c[PAIRS], s[PAIRS];
     long long at[PAIRS];
@@ -80,6 +85,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rope_many_pairs(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ cos, const SCALAR* __restrict__ sin,
     SCALAR* __restrict__ y, long long seq, long long half, long long pairs
 ) {
+    start_early();
     const long long pair = thread_of_grid();
     if (pair >= pairs) return;
     const long long angle = pair % (seq * half);

@@ -7,6 +7,9 @@ from roofscope.kernels.shared.division import NUMBERS, division
 THREADS = 256  # as in cuda_packed.cu
 PACK_BYTES = 16
 PAIRS = 2  # of a thread, where half a head is no whole packs
+# Of both tables: longer ones L2 has lost by the time of the next head, as beside them come as many bytes of x
+# and of y each.
+MOST_TABLE_BYTES = 2 * 1024 * 1024
 
 
 def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
@@ -19,12 +22,19 @@ def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch
         pairs = x.numel() // 2
         if 0 < pairs < NUMBERS - PAIRS * THREADS:
             sizes = (pairs, *division(half), *division(seq * half))
-            program.launch("rope_pairs", -(-pairs // (PAIRS * THREADS)), THREADS, x, cos, sin, y, *sizes)
+            program.launch(
+                "rope_pairs", -(-pairs // (PAIRS * THREADS)), THREADS, x, cos, sin, y, *sizes, overlaps=True
+            )
         else:
-            program.launch("rope_many_pairs", -(-pairs // THREADS), THREADS, x, cos, sin, y, seq, half, pairs)
+            sizes = (seq, half, pairs)
+            program.launch(
+                "rope_many_pairs", -(-pairs // THREADS), THREADS, x, cos, sin, y, *sizes, overlaps=True
+            )
     elif packs:
         width = min(1 << (packs - 1).bit_length(), THREADS)
         height = THREADS // width
-        blocks = -(-seq // height) * batch * heads
-        program.launch("rope_packs", blocks, (width, height), x, cos, sin, y, seq, half)
+        blocks, all_heads = -(-seq // height), batch * heads
+        heads_first = cos.nbytes + sin.nbytes > MOST_TABLE_BYTES
+        arguments = (x, cos, sin, y, seq, half, all_heads if heads_first else blocks, heads_first)
+        program.launch("rope_packs", blocks * all_heads, (width, height), *arguments, overlaps=True)
     return y

@@ -37,7 +37,9 @@ _HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels of held_rows.cuh for rows
 _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
 _HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep,
 _HELD_ROW_PACKS = 10 << 10  # and their packs
-_HELD_LONG_ROW_PACKS = 2 << 10  # of rows longer than eight blocks of four packs a thread hold
+# Of rows longer than eight blocks of four packs a thread hold: as many as clusters of 16 keep at once. Where
+# rows begin anywhere, registers keep more of the columns too, and a multiprocessor has fewer blocks.
+_HELD_LONG_ROW_PACKS, _HELD_LONG_ROW_PACKS_ANY = 3 << 10, 2 << 10
 _CROWDED_BLOCKS = 3  # of a multiprocessor: of more, each is better small
 _CROWDED_THREADS, _CROWDED_PACKS = 128, 4  # of such a block; of a thread, if those are worth more packs
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
@@ -109,13 +111,21 @@ class HeldShape(NamedTuple):
 
 
 def held_shape(
-    rows: int, packs: int, multiprocessors: int, most: int = _MOST_CLUSTER, *, aligned: bool = True
+    rows: int,
+    packs: int,
+    multiprocessors: int,
+    most: int = _MOST_CLUSTER,
+    *,
+    aligned: bool = True,
+    held_packs: int = _HELD_ROW_PACKS,
 ) -> HeldShape | None:
     """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others.
 
     A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
+    ``held_packs`` are those of a multiprocessor that are worth it.
     """
-    most_packs = _HELD_ROW_PACKS if packs <= 32 * _HELD_THREADS else _HELD_LONG_ROW_PACKS
+    long_packs = _HELD_LONG_ROW_PACKS if aligned else _HELD_LONG_ROW_PACKS_ANY
+    most_packs = held_packs if packs <= 32 * _HELD_THREADS else min(held_packs, long_packs)
     if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
     blocks = min(_held_blocks(rows, packs, multiprocessors, aligned=aligned), most)
@@ -165,11 +175,17 @@ def launch_held(
 
 
 def launch_clusters(
-    program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor, inputs: int = 1
+    program: CudaProgram,
+    name: str,
+    x: torch.Tensor,
+    *others: torch.Tensor,
+    inputs: int = 1,
+    held_packs: int = _HELD_ROW_PACKS,
 ) -> None:
     """Launch ``name`` over the rows of ``x``, (rows, cols), or what launch_held chooses.
 
-    ``inputs`` tensors are kept on chip. The arguments are the tensors, then ``cols``.
+    ``inputs`` tensors are kept on chip, and in registers up to ``held_packs`` of a multiprocessor. The
+    arguments are the tensors, then ``cols``.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
@@ -181,7 +197,8 @@ def launch_clusters(
     row_bytes = cols * x.element_size()
     if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
         packs, beside = divmod(row_bytes, _PACK_BYTES)
-        if found := held_shape(rows, packs, program.multiprocessor_count, most, aligned=not beside):
+        multiprocessors = program.multiprocessor_count
+        if found := held_shape(rows, packs, multiprocessors, most, aligned=not beside, held_packs=held_packs):
             launch_held(program, name, found, x, *others)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)

@@ -10,7 +10,9 @@ import torch
 from roofscope.kernels.shared import row_parts
 from roofscope.kernels.shared.rows import access_bytes, launch_rows
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.worker.failures import Refusal
+from roofscope.tests.kernels.cases import CATALOG
 
 MULTIPROCESSORS = 132
 MOST_SHARED_BYTES = 227 << 10  # of a block on Hopper
@@ -116,6 +118,10 @@ def test_a_cluster_has_as_many_blocks_as_were_fastest(rows: int, cols: int, bloc
         (64, 2**16, (8, 4, 256)),
         (16, 2**17, (16, 4, 256)),
         (8, 2**18, (16, 8, 256)),
+        (12, 253_112, (16, 8, 256)),
+        (24, 2**17, (16, 4, 256)),
+        (13, 2**18, None),
+        (12, 253_116, None),
         (48, 2**17, None),
         (1000, 4096, None),
         (1, 2**20, None),
@@ -161,6 +167,33 @@ def test_few_rows_go_by_kernels_that_hold_them(
     row_parts.launch_clusters(program, "softmax_cluster", x, x)
     ((name, blocks, block, _),) = program.launched
     assert (name, blocks, block) == (f"softmax_cluster{kernel}", grid, threads)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "kernel", "of_layer_norm"),
+    [
+        (113, 38_068, "_held_4_any", ""),
+        (64, 2**16, "_held_4", ""),
+        (200, 20_000, "_held_4", ""),
+        (32, 2**16, "_held_4", "_held_4"),
+        (57, 30_001, "_held_4_any", "_held_4_any"),
+        (64, 2**12, "_held_1", "_held_1"),
+    ],
+)
+def test_layer_norm_holds_no_more_rows_than_registers_at_once(
+    rows: int, cols: int, kernel: str, of_layer_norm: str
+) -> None:
+    """Its scales and shifts take registers too: of more rows some clusters would wait for others."""
+    program, x = Program(), on_no_device(rows, cols)
+    found = CATALOG.kernel("layer_norm")
+    assert found is not None
+    row_parts.launch_clusters(program, "softmax_cluster", x, x)
+    w = torch.empty(cols, dtype=x.dtype, device="meta")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_parts, "shared_limit", lambda _: MOST_SHARED_BYTES)
+        load_module(found.folder / "cuda_cluster.py").run(program, x, w, w)
+    names = [name for name, *_ in program.launched]
+    assert names == [f"softmax_cluster{kernel}", f"layer_norm_cluster{of_layer_norm}"]
 
 
 @pytest.mark.parametrize(("rows", "balanced"), [(1, False), (4, False), (5, True), (8, True), (9, False)])

@@ -4,6 +4,7 @@ import math
 import re
 from itertools import product
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -75,10 +76,11 @@ def test_cross_entropy_has_room_for_a_short_row(dtype: torch.dtype) -> None:
             assert row_bytes > (1024 if rows < 264 else 16_000)
             continue
         name, blocks, threads = chosen
-        if "elements" in name:
-            lanes = int(name.rpartition("_")[2])
-            assert cols <= lanes
-            assert f"ELEMENTS_KERNEL({lanes})" in text
+        if "elements" in name or "thread" in name:
+            room = int(name.rpartition("_")[2])
+            assert cols <= room
+            assert blocks * threads >= rows * (room if "elements" in name else 1)
+            assert f"SHORT_KERNEL({name.removeprefix('cross_entropy_')}, {threads}, " in text
             continue
         found = re.fullmatch(r"cross_entropy_((?:lanes_(\d+)|block)_(\d+))(?:_by_(\d+))?", name)
         assert found is not None
@@ -300,6 +302,80 @@ def test_cross_entropy_rings_hold_the_lines_of_rows(size: int) -> None:
         assert ring.threads // 32 * module.STAGES * ring.stage_bytes <= ring.shared_bytes
         assert of_multiprocessor / 2 < ring.shared_bytes <= 223 << 10  # one a multiprocessor
     assert chosen == {1, 8, 16, 32}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "name"),
+    [
+        (21_841, 5, "thread_8"),
+        (4720, 5, "thread_8"),
+        (4720, 4, "thread_4"),
+        (1, 1, "thread_4"),
+        (4720, 9, "elements_16"),
+        (1, 0, "elements_16"),
+        (70_001, 5, "slab_1_1"),
+        (21_841, 9, "slab_1_1"),
+    ],
+)
+def test_cross_entropy_gives_a_thread_a_very_short_row(rows: int, cols: int, name: str) -> None:
+    """Where very many have one, they come by way of shared memory, in whole words."""
+    module = launcher("cross_entropy", "cuda_online")
+    x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+    found = module.slab_of_rows(x)
+    assert name == (f"slab_{found.width}_1" if found else module.short_kernel(rows, cols, x, 132)[0][14:])
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "kernels"),
+    [
+        (76, 884, ["apart_2"]),
+        (128, 2048, ["apart_4"]),
+        (128, 512, ["apart_1"]),
+        (1, 1, ["apart_1"]),
+        (129, 884, ["skewed_128", "columns"]),
+        (100, 2049, ["skewed_512", "columns"]),
+        (5, 0, []),
+    ],
+)
+def test_the_gradient_of_few_short_rows_is_one_kernel(rows: int, cols: int, kernels: list[str]) -> None:
+    module, text = launcher("rms_norm_backward", "cuda_lanes"), source("rms_norm_backward", "cuda_lanes")
+    launched: list[tuple[str, Any, Any]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: Any, block: Any, *_: object, **__: object) -> None:
+            launched.append((name.removeprefix("rms_norm_backward_"), grid, block))
+
+    x, w = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((rows, cols), (cols,)))
+    module.run(Program(), x, x, w, torch.empty(rows, device="meta"))
+    assert [name for name, *_ in launched] == kernels
+    for name, grid, block in launched:
+        if name.startswith("apart"):
+            each = int(name.rpartition("_")[2])
+            assert f"APART_KERNEL({each})" in text
+            assert grid == rows + -(-cols // 32)
+            assert block * each >= cols
+            assert block == 512
+    few = (LIBRARY / "rms_norm_backward" / "apart.cuh").read_text()
+    at_once = re.search(r"APART_ROWS = (\d+);", few)
+    assert at_once is not None
+    assert int(at_once[1]) * module.APART_THREADS // 32 >= module.MOST_ROWS
+
+
+@pytest.mark.parametrize(("rows", "balanced"), [(1, False), (5, True), (8, True), (9, False)])
+def test_cross_entropy_balances_large_clusters_that_nearly_fill_the_device(rows: int, balanced: bool) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Program:
+        architecture, multiprocessor_count = "sm_90a", 132
+
+        def launch(self, *_: object, **options: Any) -> None:
+            asked.append(options)
+
+    x = torch.empty(rows, 2**17, dtype=torch.bfloat16, device="meta")
+    launcher("cross_entropy", "cuda_online").run(Program(), x, x)
+    assert asked == [{"cluster": 16, "overlaps": True, "balanced": balanced}]
 
 
 def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
