@@ -27,8 +27,8 @@ _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _FEW = "few_rows"
-# About the times of a copy of w, of a tile beside its steps, and of tiles that wait for memory.
-_COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 3900, 2500, 3500
+# About the times of a launch more, of a copy of w, of a tile beside its steps, of tiles that wait for memory.
+_COPY_NS, _COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 1300, 3900, 2500, 3500
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -69,7 +69,7 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
         return best
     bytes_of_w = 2 * vocab * hidden
     tiles_ns = max(time(best) + rounds_of(best) * _BESIDE_NS, bytes_of_w / _BYTES_PER_NS)
-    copied_ns = 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
+    copied_ns = _COPY_NS + 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
     return _FEW if few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns < copied_ns else best
 
 

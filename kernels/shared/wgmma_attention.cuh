@@ -15,7 +15,8 @@
 //   of one run during the products of another; making them take turns, as FlashAttention-3 does, changes nothing. The
 //   next tile's queries, keys and values come in while a warpgroup ends its last step and stores.
 //   Where a last round of tiles, not causal, would leave most blocks idle, a second kernel gives each block an equal
-//   share of its steps, and a third puts together what they found: shared/wgmma_attention_pieces.cuh.
+//   share of its steps, and a third puts together what they found: shared/wgmma_attention_pieces.cuh. Causal tiles are
+//   so divided, all of them, where the longest would keep one block at work after most others.
 //   Slower: a part of the powers by polynomials, because here instructions are what there is least time for. Not possible:
 //   the weights made before the product before them ends, which the assembler does not allow.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Causal tiles take unequally long: those of several heads go

@@ -24,7 +24,7 @@ BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
 TOLD_BYTES = 2 * 32  # the piece that is taken, and the next
 
-# What the chunks of divided tiles cost beside their steps, in steps.
+# What the chunks of divided tiles cost beside their steps, in steps: measured where not causal.
 CHUNK_STEPS = 6
 ROWS_COMBINED = 8  # by a block
 
@@ -71,8 +71,11 @@ def attend(
     count = program.multiprocessor_count
     heads *= batch
     tiles, steps = heads * -(-seq // queries), -(-seq // keys)
-    whole = tiles if causal else whole_tiles(tiles, steps, count)
     sorts = causal and window is None  # tiles of a window take equally long but for a head's first
+    if sorts and divides_causal(heads, seq, dim, count):
+        attend_divided(program, maps, o, lse, (seq, heads, 0), tiles, causal=True, sharing=sharing or 1)
+        return o, lse
+    whole = tiles if causal else whole_tiles(tiles, steps, count)
     group = heads_of_group(heads, seq, dim, count, sharing or 1) if sorts else 1
     threads = (CONSUMERS[dim] + 1) * WARPGROUP
     drawn = sorts and is_drawn(tiles, steps, count)
@@ -98,11 +101,18 @@ def attend_divided(
     lse: torch.Tensor,
     sizes: tuple[int, int, int],
     divided: int,
+    *,
+    causal: bool = False,
+    sharing: int = 1,
 ) -> None:
-    """The last ``divided`` tiles, not causal, by all blocks; ``sizes``: seq, heads, how many are whole."""
-    dim, keys = o.shape[-1], KEYS[o.shape[-1]]
+    """The last ``divided`` tiles by all blocks, which are all where causal.
+
+    ``sizes``: seq, heads, how many are whole; ``sharing`` heads of queries have one of keys.
+    """
+    dim, (seq, heads, _) = o.shape[-1], sizes
     queries = CONSUMERS[dim] * 64
-    chunks = min(program.multiprocessor_count, divided * -(-sizes[0] // keys))
+    steps = heads * sum(steps_of_causal(seq, dim)) if causal else divided * -(-seq // KEYS[dim])
+    chunks = min(program.multiprocessor_count, steps)
     places = (chunks + divided) * queries
     means = torch.empty(places * dim, dtype=torch.float32, device=o.device)
     logarithms = torch.empty(places, dtype=torch.float32, device=o.device)
@@ -110,8 +120,8 @@ def attend_divided(
         f"divided_{dim}",
         chunks,
         (CONSUMERS[dim] + 1) * WARPGROUP,
-        *(*maps, means, logarithms, *sizes, chunks),
-        shared_bytes=shared_bytes(dim, keys),
+        *(*maps, means, logarithms, *sizes, chunks, sharing),
+        shared_bytes=shared_bytes(dim, KEYS[dim]),
         overlaps=True,
     )
     program.launch(
@@ -142,15 +152,30 @@ def whole_tiles(tiles: int, steps: int, blocks: int) -> int:
     return tiles - last if last and saved > 0 else tiles
 
 
+def steps_of_causal(seq: int, dim: int) -> list[int]:
+    """Those of a head's tiles, the longest first."""
+    queries = CONSUMERS[dim] * 64
+    ends = range(-(-seq // queries) * queries, 0, -queries)
+    return [-(-min(end, seq) // KEYS[dim]) for end in ends]
+
+
+@functools.lru_cache
+def divides_causal(heads: int, seq: int, dim: int, blocks: int) -> bool:
+    """Whether blocks share all causal tiles: the longest takes longer than an equal share of all steps.
+
+    No kernel does that for the longest heads.
+    """
+    steps = steps_of_causal(seq, dim)
+    return dim <= 192 and steps[0] > heads * sum(steps) / blocks + CHUNK_STEPS
+
+
 @functools.lru_cache
 def heads_of_group(heads: int, seq: int, dim: int, multiprocessors: int, sharing: int = 1) -> int:
     """The heads whose causal tiles are sorted together: as many as leave the busiest block least to do.
 
     ``sharing`` of them have one head of keys and values.
     """
-    queries = CONSUMERS[dim] * 64
-    ends = range(-(-seq // queries) * queries, 0, -queries)
-    times = [-(-min(end, seq) // KEYS[dim]) * STEP_TIME + TURN_TIME for end in ends]
+    times = [steps * STEP_TIME + TURN_TIME for steps in steps_of_causal(seq, dim)]
 
     def most_to_do(group: int) -> int:
         groups = [group + heads % group] + [group] * (heads // group - 1)

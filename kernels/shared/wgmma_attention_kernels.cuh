@@ -34,15 +34,15 @@ __device__ __forceinline__ void attend_tiles(
 }
 
 // The other tiles, divided, into `means` and `logarithms`.
-template <int DIM>
+template <int DIM, bool CAUSAL>
 __device__ __forceinline__ void attend_divided(
     const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, float* __restrict__ means,
-    float* __restrict__ logarithms, int seq, int heads, const Division& division
+    float* __restrict__ logarithms, int seq, int heads, const Division& division, int sharing = 1
 ) {
     constexpr int KEYS = KEYS_OF<DIM>, QUERIES = CONSUMERS<DIM> * 64;
-    using Source = DividedTiles<QUERIES, KEYS>;
+    using Source = DividedTiles<QUERIES, KEYS, CAUSAL>;
     attend<DIM, KEYS, Source>(
-        q, k, v, 1, 0,
+        q, k, v, sharing, 0,
         [&] {
             begin_copies(q, k, v);
             return Source(seq, heads, division);
@@ -86,20 +86,22 @@ __device__ __forceinline__ void attend_divided(
                                       static_cast<int>(group), counter, 0, static_cast<int>(sharing),    \
                                       static_cast<int>(window));                                         \
     }
-#define DIVIDED_ATTENTION_KERNELS(DIM)                                                                   \
+// `sharing` is 1 where every head has its own keys. Causal ones of 256 elements would need more registers than there are.
+#define DIVIDED_ATTENTION_KERNELS(DIM, CAUSAL)                                                           \
     extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) divided_##DIM(     \
         const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
         const __grid_constant__ CUtensorMap v, float* __restrict__ means, float* __restrict__ logarithms, \
-        long long seq, long long heads, long long whole, long long chunks) {                             \
+        long long seq, long long heads, long long whole, long long chunks, long long sharing) {          \
         const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                      \
-        attend_divided<DIM>(q, k, v, means, logarithms, static_cast<int>(seq), static_cast<int>(heads),  \
-                            division);                                                                   \
+        attend_divided<DIM, CAUSAL>(q, k, v, means, logarithms, static_cast<int>(seq),                   \
+                                    static_cast<int>(heads), division,                                   \
+                                    CAUSAL ? static_cast<int>(sharing) : 1);                             \
     }                                                                                                    \
     extern "C" __global__ void __launch_bounds__(256) combine_##DIM(                                     \
         const float* __restrict__ means, const float* __restrict__ logarithms, SCALAR* __restrict__ o,   \
         float* __restrict__ lse, long long seq, long long heads, long long whole, long long chunks) {    \
         const Division division{static_cast<int>(whole), static_cast<int>(chunks)};                      \
-        combine<DIM, CONSUMERS<DIM> * 64, KEYS_OF<DIM>>(means, logarithms, o, lse,                       \
-                                                        static_cast<int>(seq), static_cast<int>(heads),  \
-                                                        division);                                       \
+        combine<DIM, CONSUMERS<DIM> * 64, KEYS_OF<DIM>, CAUSAL>(                                         \
+            means, logarithms, o, lse, static_cast<int>(seq), static_cast<int>(heads), division          \
+        );                                                                                               \
     }

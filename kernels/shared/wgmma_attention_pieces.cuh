@@ -1,5 +1,5 @@
-// What a block of attention on Hopper takes in turn: tiles, and where a last round of tiles would leave most blocks idle,
-// equal shares of their steps; and the last kernel, which puts together what several blocks found of one tile.
+// What a block of attention on Hopper takes in turn: tiles, and where these, or a last round of them, would leave most blocks
+// idle, equal shares of their steps; and the last kernel, which puts together what several blocks found of one tile.
 #pragma once
 
 #include "shared/attention.cuh"
@@ -117,53 +117,123 @@ struct WholeTiles : HeadByHead {
     }
 };
 
-// A chunk of the divided ones, not causal. A piece's place in memory is the sum of the chunk's number and the tile's, of
-// which one or both are higher in the next piece.
-template <int QUERIES, int KEYS>
+// Steps of the divided tiles, one tile's after the other's. Where causal all tiles are divided: a head's after the other's,
+// its shortest tiles first.
+template <int QUERIES, int KEYS, bool CAUSAL>
+struct DividedSteps {
+    // Causal tiles that are so many apart in a head differ by whole steps.
+    static constexpr int PERIOD = QUERIES % KEYS == 0 ? 1 : 2 * QUERIES % KEYS == 0 ? 2 : 3;
+    static_assert(!CAUSAL || PERIOD * QUERIES % KEYS == 0);
+
+    struct Tile {
+        TileOrigin origin;
+        int before;  // steps of tiles in front of it
+        int count;   // of its own
+    };
+
+    Tiles<QUERIES, KEYS, CAUSAL> tiles;
+    int whole;
+
+    __device__ __forceinline__ DividedSteps(int seq, int heads, int whole) : tiles(seq, heads, 1), whole(whole) {}
+
+    __device__ __forceinline__ int count() const {
+        if constexpr (CAUSAL) {
+            return tiles.count / tiles.of_head * of_head();
+        } else {
+            return (tiles.count - whole) * (tiles.last_step(0) + 1);
+        }
+    }
+    __device__ __forceinline__ Tile of(int divided) const {
+        if constexpr (CAUSAL) {
+            const int head = divided / tiles.of_head, number = divided - head * tiles.of_head;
+            const int first_query = number * QUERIES;
+            return {{head, first_query}, head * of_head() + in_front_of(number), tiles.last_step(first_query) + 1};
+        } else {
+            const int of_tile = tiles.last_step(0) + 1;
+            return {tiles.origin(whole + divided), divided * of_tile, of_tile};
+        }
+    }
+    // The tile that has a step.
+    __device__ __forceinline__ int tile_of(int step) const {
+        if constexpr (CAUSAL) {
+            const int head = step / of_head(), rest = step - head * of_head();
+            // In front of a tile are at least as many steps as its number squared times QUERIES / (2 KEYS).
+            const int most = static_cast<int>(sqrtf(2.0f * KEYS / QUERIES * static_cast<float>(rest)));
+            int number = min(most, tiles.of_head - 1);
+            while (in_front_of(number) > rest) --number;
+            return head * tiles.of_head + number;
+        } else {
+            return step / (tiles.last_step(0) + 1);
+        }
+    }
+
+private:
+    __device__ __forceinline__ int of_head() const {
+        return in_front_of(tiles.of_head - 1) + tiles.last_step((tiles.of_head - 1) * QUERIES) + 1;
+    }
+    // Steps of a head's first causal tiles, so many of them.
+    static __device__ __forceinline__ int in_front_of(int number) {
+        int steps = 0;
+#pragma unroll
+        for (int first = 1; first <= PERIOD; ++first) {
+            const int apart = (number + PERIOD - first) / PERIOD;  // those a period apart
+            steps +=
+                apart * (apart - 1) / 2 * (PERIOD * QUERIES / KEYS) + apart * ((first * QUERIES + KEYS - 1) / KEYS);
+        }
+        return steps;
+    }
+};
+
+// A chunk of the divided tiles. A piece's place in memory is the sum of the chunk's number and the tile's, of which one or
+// both are higher in the next piece.
+template <int QUERIES, int KEYS, bool CAUSAL_>
 struct DividedTiles : HeadByHead {
-    static constexpr bool CAUSAL = false, WINDOWED = false, DIVIDES = true;
+    static constexpr bool CAUSAL = CAUSAL_, WINDOWED = false, DIVIDES = true;
     static constexpr int THREADS = 1;
 
-    Tiles<QUERIES, KEYS, false> tiles;
+    int seq;
+    int heads;
     int whole;
     int step = 0;  // of the next piece, over all divided tiles
     int end = 0;
 
     __device__ __forceinline__ DividedTiles(int seq, int heads, const Division& division)
-        : tiles(seq, heads, 1), whole(division.whole) {
+        : seq(seq), heads(heads), whole(division.whole) {
         if (division.chunks <= static_cast<int>(blockIdx.x)) return;
-        const int steps = (tiles.count - whole) * (tiles.last_step(0) + 1);
-        step = division.first_step(blockIdx.x, steps);
-        end = division.first_step(blockIdx.x + 1, steps);
+        const int count = DividedSteps<QUERIES, KEYS, CAUSAL>(seq, heads, whole).count();
+        step = division.first_step(blockIdx.x, count);
+        end = division.first_step(blockIdx.x + 1, count);
     }
     __device__ __forceinline__ Piece take() {
         if (step >= end) return {-1};
-        const int of_tile = tiles.last_step(0) + 1, divided = step / of_tile, first = step - divided * of_tile;
-        const int last = min(first + end - step, of_tile) - 1;
-        const TileOrigin origin = tiles.origin(whole + divided);
+        // Made for each piece, because the copying thread has few registers.
+        const DividedSteps<QUERIES, KEYS, CAUSAL> steps(made_anew(seq), heads, whole);
+        const int divided = steps.tile_of(step);
+        const auto tile = steps.of(divided);
+        const int first = step - tile.before, last = min(first + end - step, tile.count) - 1;
         step += last + 1 - first;
-        return {origin.head, origin.first_query, first, last, tiles.seq, static_cast<int>(blockIdx.x) + divided};
+        const int place = static_cast<int>(blockIdx.x) + divided;
+        return {tile.origin.head, tile.origin.first_query, first, last, seq, place};
     }
     __device__ __forceinline__ void go_on(int) {}
 };
 
 // A warp puts together a row of a divided tile.
-template <int DIM, int QUERIES, int KEYS>
+template <int DIM, int QUERIES, int KEYS, bool CAUSAL>
 __device__ __forceinline__ void combine(
     const float* __restrict__ means, const float* __restrict__ logarithms, SCALAR* __restrict__ o,
     float* __restrict__ lse, int seq, int heads, const Division& division
 ) {
     wait_for_previous();
-    const Tiles<QUERIES, KEYS, false> tiles(seq, heads, 1);
+    const DividedSteps<QUERIES, KEYS, CAUSAL> steps(seq, heads, division.whole);
     const int number = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
     const int divided = number / QUERIES, row = number % QUERIES;
-    if (division.whole + divided >= tiles.count) return;
-    const TileOrigin origin = tiles.origin(division.whole + divided);
-    const int query = origin.first_query + row;
+    if (division.whole + divided >= steps.tiles.count) return;
+    const auto tile = steps.of(divided);
+    const int query = tile.origin.first_query + row;
     if (query >= seq) return;
-    const int of_tile = tiles.last_step(0) + 1, steps = (tiles.count - division.whole) * of_tile;
-    const int first = division.chunk_of(divided * of_tile, steps);
-    const int last = division.chunk_of((divided + 1) * of_tile - 1, steps);
+    const int first = division.chunk_of(tile.before, steps.count());
+    const int last = division.chunk_of(tile.before + tile.count - 1, steps.count());
     float most = NEGATIVE_INFINITY;
     for (int chunk = first; chunk <= last; ++chunk) {
         most = fmaxf(most, logarithms[(chunk + divided) * QUERIES + row]);
@@ -177,7 +247,7 @@ __device__ __forceinline__ void combine(
         for (int i = 0; i < DIM / WARP; ++i) sum[i] += weight * means[at * DIM + i * WARP + lane];
     }
     const float factor = total == 0.0f ? 1.0f : fast_reciprocal(total);
-    const long long index = static_cast<long long>(origin.head) * seq + query;
+    const long long index = static_cast<long long>(tile.origin.head) * seq + query;
 #pragma unroll
     for (int i = 0; i < DIM / WARP; ++i) from_float(sum[i] * factor, o[index * DIM + i * WARP + lane]);
     if (lane == 0) lse[index] = most + log2f(total) * LN_2;

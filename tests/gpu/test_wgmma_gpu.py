@@ -156,15 +156,15 @@ LOOSE = [
 def test_rows_are_right_that_begin_anywhere(
     name: str, dtype: Dtype, product: Any, m: int, given: Any, offset: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies around A and B is NaN, so that nothing of it may count."""
+    """What lies around A, B and the bias is NaN, so that nothing of it may count."""
     kernel, module, program = built(name, dtype)
     called = functools.partial(product, **given)
     monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: called)
     for n, k in ((1, 1), (7, 31), (64, 32), (257, 29), (1003, 30), (56, 16), (120, 17)):
         longer = k if product is loose_tiles.multiply_short_sums else k * 37
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": longer}, dtype, device="cuda")
-        among = tuple(among_nan(matrix, offset) for matrix in inputs[:2])
-        error = relative_error((module.run(program, *among, *inputs[2:]),), reference(kernel, inputs))
+        among = tuple(among_nan(matrix, offset) for matrix in inputs)
+        error = relative_error((module.run(program, *among),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {longer}"
 
 
@@ -172,6 +172,19 @@ def among_nan(matrix: torch.Tensor, offset: int) -> torch.Tensor:
     around = torch.full((matrix.numel() + offset + 64,), math.nan, dtype=matrix.dtype, device=matrix.device)
     within = around[offset : offset + matrix.numel()].view(matrix.shape)
     return within.copy_(matrix)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+@pytest.mark.parametrize("name", ["tile_64x64", "tile_128x256", "across_176x192_above", "across_64x64_4x1"])
+def test_tiles_take_a_bias_that_begins_anywhere(name: str, offset: int) -> None:
+    """Of an odd number of columns and an even one; what lies around it is NaN."""
+    kernel, _, program = built("matmul_bias_gelu", Dtype.BFLOAT16)
+    for m, n, k in ((300, 257, 72), (130, 392, 65), (77, 1, 8)):
+        a, b, bias = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.BFLOAT16, device="cuda")
+        plan = TILES[name].plan(m, n, -(-k // 64), program.multiprocessor_count)
+        found = wgmma_matmul.launch(program, name, a, b, a.dtype, among_nan(bias, offset), plan=plan)
+        error = relative_error((found,), reference(kernel, (a, b, bias)))
+        assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{m} x {n} x {k}"
 
 
 def test_clusters_of_four_and_eight_find_room() -> None:
@@ -370,6 +383,25 @@ def test_causal_gradients_are_right_group_by_group(
         found = module.run(program, *inputs)
         for one, wanted in zip(found, reference(kernel, inputs), strict=True):
             assert relative_error((one,), (wanted,)) <= kernel.spec.tolerance.of(Dtype.BFLOAT16), str(sizes)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+@pytest.mark.parametrize("dim", [64, 96, 128, 192])
+@pytest.mark.parametrize("name", ["attention_causal", "attention_causal_gqa"])
+def test_divided_causal_tiles_are_put_together(
+    name: str, dim: int, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks of one step that a warpgroup sees nothing of, of many tiles and heads, and of a part of one."""
+    kernel, module, program = built(name, dtype)
+    monkeypatch.setattr(wgmma_attention, "divides_causal", lambda *_: True)
+    for batch, kv_heads, sharing, seq in ((1, 1, 1, 1), (2, 3, 2, 300), (1, 1, 3, 4000), (3, 20, 2, 193)):
+        heads = {"heads": kv_heads * sharing}
+        if name == "attention_causal_gqa":
+            heads = {"kv_heads": kv_heads, "group": sharing}
+        sizes = {"batch": batch} | heads | {"seq": seq, "dim": dim}
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), str(sizes)
 
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)

@@ -62,6 +62,7 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
         (9, 41_232, 100_001, "tile_64x128"),
         (41, 56_994, 301, "tile_64x128"),
         (1, 649, 5947, "few_rows"),
+        (2, 472, 325, "few_rows"),  # a copy is a launch more
         (18, 811, 7929, "tile_64x64_by_8"),
         (1, 649, 0, "tile_128x256_pair"),
     ],

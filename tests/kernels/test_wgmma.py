@@ -327,6 +327,14 @@ def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes(dtype: Dtype, macros:
     assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
 
 
+@pytest.mark.parametrize("kernel", ["attention_causal", "attention_causal_gqa"])
+def test_divided_causal_attention_spills_nothing(kernel: str, tmp_path: Path) -> None:
+    """For all heads but those of 256 elements, of which no kernel divides tiles."""
+    code = machine_code(f"{kernel}/cuda_wgmma.cu", Dtype.BFLOAT16, tmp_path)
+    assert {int(dim) for dim in re.findall(r"\.text\.divided_(\d+)", code)} == {64, 96, 128, 192}
+    assert not re.search(r"\b(STL|LDL)\b", code)
+
+
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])
 def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path: Path) -> None:
     """A tile at a time; and every product is wgmma's, with 64 keys of a warpgroup."""
