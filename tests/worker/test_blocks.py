@@ -68,9 +68,10 @@ def test_quick_calls_are_all_timed_again(called: list[int], monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("first_s", "estimate_s", "sets"), [(1.5, 1.5, [0]), (0.09, LATER_S, [0, *[0, 1, 0] * 2])]
+    ("first_s", "estimate_s", "sets"),
+    [(1.5, 1.5, [0]), (0.09, LATER_S, [0, 0]), (9e-3, LATER_S, [0, *[0, 1, 0] * 2])],
 )
-def test_a_call_that_seems_long_is_timed_once_unless_it_is_not(
+def test_a_call_that_seems_long_is_timed_by_itself_unless_it_is_not(
     called: list[int], monkeypatch: pytest.MonkeyPatch, first_s: float, estimate_s: float, sets: list[int]
 ) -> None:
     """What seemed long may have been a compiler."""

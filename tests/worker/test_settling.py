@@ -15,6 +15,7 @@ from roofscope.profiling.worker.candidate.settling import let_settle
         ([2.0, 2.0], 2, True),
         ([60.0, 3.0], 2, True),  # it may have compiled twice: the next call, which is timed, shows that
         ([60.0, 0.05, 0.2], 3, True),
+        ([60.0, 0.05, 0.05], 3, True),
     ],
 )
 def test_a_long_call_settles_by_two(

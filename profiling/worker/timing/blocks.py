@@ -27,6 +27,7 @@ from roofscope.profiling.worker.timing.wall_timer import WallTimer, wall_pass_s
 _MOST_CALLS = 2000  # of one graph, unless it has more sets: capture costs tens of microseconds each
 _MOST_PASS_S = 5 * BLOCK_S  # one pass over the sets in a graph: a block is one pass at least
 _MOST_REPLAYS = 50
+_SURELY_ONE = 1.5  # blocks that a graph is estimated to take: one replay, though the estimate may be high
 _LEAST_LEAD_S, MOST_LEAD_S = 200e-6, 5e-3
 _HOST_NOISE_S = 1e-3  # a call; by more a host that is beside other work does not wake up late
 _STRAY_BLOCKS = 3
@@ -122,6 +123,8 @@ class GraphTimer:
         if estimate_s > LONG_CALL_S:
             return
         self.block()  # the first replay uploads the graph
+        if estimate_s * self._calls > _SURELY_ONE * block_s:
+            return
         replay_s = self.block().seconds * self._calls
         self._replays = min(max(round(block_s / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
         self.calls_per_block = self._calls * self._replays
@@ -285,7 +288,7 @@ def make_timer(
 ) -> LocalTimer:
     """The best timer for this call on this device. ``pool`` is for a GPU's graphs.
 
-    ``seems_long``: a call, to its end, took more than LONG_CALL_S.
+    ``seems_long``: a call, to its end, took more than BLOCK_S.
     """
     estimate_s = _estimate_s(call, sets, device, clock, seems_long=seems_long)
     if device.type != "cuda":
@@ -325,7 +328,7 @@ def _estimate_s(
     A GPU gets the longest lead: where the host's pace shows, implementations get graphs of different length,
     and the gap behind each replay makes the same callable differ by 0.04 %. The first calls may allocate,
     which waits for the device, or compile, where data decide what is run. So they are timed again, only one
-    call if they are long. One that seems long and is long when timed needs no other.
+    call if they are long. Of calls that seem long one is timed, and one again unless it takes LONG_CALL_S.
     """
     if device.type != "cuda":
         started = time.perf_counter_ns()
@@ -344,8 +347,8 @@ def _estimate_s(
         seen_s = (pair.seen_s - MOST_LEAD_S) / count
         return seen_s if seen_s > _HOST_NOISE_S + 4 * claimed_s else claimed_s
 
-    if seems_long and (once_s := time_calls(1)) > LONG_CALL_S:
-        return once_s
+    if seems_long and (once_s := time_calls(1)) > BLOCK_S:
+        return once_s if once_s > LONG_CALL_S else min(once_s, time_calls(1))
     first_s = time_calls(calls)
     return time_calls(calls) if first_s <= BLOCK_S else min(first_s, time_calls(1))
 

@@ -72,6 +72,6 @@ class Instruments:
     ) -> LocalTimer:
         """The best timer for this call here; implementations to be compared share a pool.
 
-        ``seems_long``: a call, to its end, took more than LONG_CALL_S.
+        ``seems_long``: a call, to its end, took more than BLOCK_S.
         """
         return make_timer(call, sets, self.torch_device, self.clock, pool, block_s, seems_long=seems_long)
