@@ -1,4 +1,4 @@
-"""Gradients of attention in float64, a head and a block of queries at a time: the judge, never timed.
+"""Gradients of attention in float64, some heads and a block of queries at a time: the judge, never timed.
 
 They follow from ``o`` and ``lse`` as given, rounded as these are: that is what every implementation is given.
 """
@@ -21,17 +21,18 @@ def derive(
 
 
 def gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
-    q, k, v, o, lse, do = (x.double() for x in inputs)
+    shape = inputs[0].shape
+    q, k, v, o, lse, do = (x.double().flatten(0, 1) for x in inputs)
     dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
-    for head, queries in blocks(q):
+    for heads, queries in blocks(q):
         seen = keys_of(queries, causal=causal)
-        keys, values, upstream = k[head][seen], v[head][seen], do[head][queries]
-        p = scaled_products(q, k, head, queries, causal=causal).sub_(lse[head][queries, None]).exp_()
-        dv[head][seen] += p.T @ upstream
-        ds = upstream @ values.T
-        ds -= (upstream * o[head][queries]).sum(dim=1, keepdim=True)
+        keys, values, upstream = k[heads, seen], v[heads, seen], do[heads, queries]
+        p = scaled_products(q, k, heads, queries, causal=causal).sub_(lse[heads, queries, None]).exp_()
+        dv[heads, seen] += p.mT @ upstream
+        ds = upstream @ values.mT
+        ds -= (upstream * o[heads, queries]).sum(dim=2, keepdim=True)
         ds *= p
-        dq[head][queries] = ds @ keys
-        dk[head][seen] += ds.T @ q[head][queries]
-    scale = q.shape[3] ** 0.5  # at the end: the seq x seq ds would need a pass of their own
-    return dq.div_(scale), dk.div_(scale), dv
+        dq[heads, queries] = ds @ keys
+        dk[heads, seen] += ds.mT @ q[heads, queries]
+    scale = q.shape[2] ** 0.5  # at the end: the seq x seq ds would need a pass of their own
+    return tuple(x.view(shape) for x in (dq.div_(scale), dk.div_(scale), dv))

@@ -14,9 +14,12 @@ def run(x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     losses = []
     w = w.double()
     for some, label in zip(x.split(ROWS_AT_ONCE), labels.split(ROWS_AT_ONCE), strict=True):
-        logits = some.double() @ w.T
-        logits -= logits.amax(dim=1, keepdim=True)
-        ignored = label == IGNORED
-        at_label = logits.gather(1, label.masked_fill(ignored, 0)[:, None])[:, 0]
-        losses.append((logits.exp_().sum(dim=1).log() - at_label).masked_fill_(ignored, 0))
+        losses.append(losses_of(some.double() @ w.T, label))
     return torch.cat(losses)
+
+
+def losses_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Loss of each row of logits, (rows, vocab), at its label."""
+    ignored = labels == IGNORED
+    at_label = logits.gather(1, labels.masked_fill(ignored, 0)[:, None])[:, 0]
+    return (logits.logsumexp(dim=1) - at_label).masked_fill_(ignored, 0)

@@ -1,5 +1,7 @@
 """Gradients of a linear layer's cross-entropy in float64, some rows at a time: the judge, never timed."""
 
+from collections.abc import Iterator
+
 import torch
 
 IGNORED = -100  # torch's ignore_index
@@ -17,16 +19,32 @@ def run(
     """
     x, w, dloss = (one.double() for one in (x, w, dloss))
     dx, dw = torch.empty_like(x), torch.zeros_like(w)
-    for start in range(0, len(x), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        weights = (x[rows] @ w.T).softmax(dim=1)
-        ignored = labels[rows] == IGNORED
-        at_label = labels[rows].masked_fill(ignored, 0)[:, None]
-        weights.scatter_add_(1, at_label, weights.new_full(at_label.shape, -1.0))
-        weights *= dloss[rows].masked_fill(ignored, 0.0)[:, None]
-        dx[rows] = weights @ w
-        dw.addmm_(weights.T, x[rows])  # in place: a product of its own is as large as w
+    for rows in pieces(x):
+        dx[rows] = add_gradients(x[rows] @ w.T, x[rows], w, labels[rows], dloss[rows], dw)
     return dx, dw
+
+
+def pieces(x: torch.Tensor) -> Iterator[slice]:
+    """Some rows of x, one piece after another."""
+    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(x), ROWS_AT_ONCE))
+
+
+def add_gradients(
+    logits: torch.Tensor,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    labels: torch.Tensor,
+    dloss: torch.Tensor,
+    dw: torch.Tensor,
+) -> torch.Tensor:
+    """dx of rows with these logits, (rows, vocab); their part of dw is added to it in place."""
+    weights = logits.softmax(dim=1)
+    ignored = labels == IGNORED
+    at_label = labels.masked_fill(ignored, 0)[:, None]
+    weights.scatter_add_(1, at_label, weights.new_full(at_label.shape, -1.0))
+    weights *= dloss.masked_fill(ignored, 0.0)[:, None]
+    dw.addmm_(weights.T, x)  # in place: a product of its own is as large as w
+    return weights @ w
 
 
 def derive(x: torch.Tensor, w: torch.Tensor, *_: torch.Tensor) -> tuple[torch.Tensor]:

@@ -1,9 +1,9 @@
-"""A linear layer's cross-entropy and its gradients in float64: the judge, never timed."""
+"""A linear layer's cross-entropy and its gradients in float64, some rows at a time: the judge, never timed."""
 
 import torch
 
-from roofscope.kernels.linear_cross_entropy.reference import run as losses
-from roofscope.kernels.linear_cross_entropy_backward.reference import run as gradients
+from roofscope.kernels.linear_cross_entropy.reference import losses_of
+from roofscope.kernels.linear_cross_entropy_backward.reference import add_gradients, pieces
 
 Tensor = torch.Tensor
 
@@ -13,4 +13,10 @@ def run(x: Tensor, w: Tensor, labels: Tensor, dloss: Tensor) -> tuple[Tensor, Te
 
     As in torch a row with label -100 has loss 0 and no part in the gradients.
     """
-    return losses(x, w, labels), *gradients(x, w, labels, dloss, dloss)
+    x, w, dloss = (one.double() for one in (x, w, dloss))
+    losses, dx, dw = x.new_empty(len(x)), torch.empty_like(x), torch.zeros_like(w)
+    for rows in pieces(x):
+        logits = x[rows] @ w.T
+        losses[rows] = losses_of(logits, labels[rows])
+        dx[rows] = add_gradients(logits, x[rows], w, labels[rows], dloss[rows], dw)
+    return losses, dx, dw

@@ -9,11 +9,13 @@ from roofscope.kernels.linear_cross_entropy_backward import reference as last_la
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("queries", [5, 8, 2048])
+@pytest.mark.parametrize(("queries", "scores"), [(5, 1), (8, 3 * 8 * 21), (2048, 2**25)])
 def test_gradients_of_attention_are_those_of_autograd(
-    causal: bool, queries: int, monkeypatch: pytest.MonkeyPatch
+    causal: bool, queries: int, scores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The heads are taken one at a time, three and one, or all at once."""
     monkeypatch.setattr(attention, "QUERIES", queries)
+    monkeypatch.setattr(attention, "SCORES", scores)
     torch.manual_seed(1)
     q, k, v, do = (torch.randn(2, 2, 21, 4, dtype=torch.float64) for _ in range(4))
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
