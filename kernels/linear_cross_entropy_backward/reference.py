@@ -37,7 +37,7 @@ def add_gradients(
     dloss: torch.Tensor,
     dw: torch.Tensor,
 ) -> torch.Tensor:
-    """dx of rows with these logits, (rows, vocab); their part of dw is added to it in place."""
+    """Dx of rows with these logits, (rows, vocab); their part of dw is added to it in place."""
     weights = logits.softmax(dim=1)
     ignored = labels == IGNORED
     at_label = labels.masked_fill(ignored, 0)[:, None]

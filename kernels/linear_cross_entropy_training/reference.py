@@ -1,4 +1,4 @@
-"""A linear layer's cross-entropy and its gradients in float64, some rows at a time: the judge, never timed."""
+"""A linear layer's cross-entropy and its gradients in float64, by pieces of rows: the judge, never timed."""
 
 import torch
 

@@ -1,6 +1,6 @@
 """Single calls find the cache as cold as those of a block do."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -15,31 +15,6 @@ from roofscope.profiling.worker.timing import block
 from roofscope.profiling.worker.timing import single_calls as module
 
 
-@pytest.mark.parametrize(("sets", "cooled"), [(64, False), (65, True), (2880, True)])
-def test_few_of_many_small_sets_are_driven_out_first(
-    monkeypatch: pytest.MonkeyPatch, sets: int, cooled: bool
-) -> None:
-    """64 calls on 64 KiB each leave all they read in L2, where a second replay would find it."""
-    given: list[object] = []
-
-    def time_each(
-        call: Callable[[], None],
-        count: int,
-        bursts: int,
-        rest_s: float,
-        cool: Callable[[], None] | None,
-        *,
-        uploads_first: bool,
-    ) -> list[float]:
-        given.append(cool)
-        return [1.0] * count
-
-    monkeypatch.setattr(module, "_time_each", time_each)
-    monkeypatch.setattr(module, "_fill_cache", lambda: "cool")
-    module.single_calls(lambda x: x, [(torch.empty(0),)] * sets, 0.0, 64)
-    assert given == (["cool"] if cooled else [None])
-
-
 class _Cuda:
     """A graph and events that are written down; each replay takes a millisecond of a clock that is played."""
 
@@ -47,7 +22,7 @@ class _Cuda:
         self.log, self.now_s = log, 0.0
 
     def __getattr__(self, name: str) -> Any:
-        return {"Event": self._event, "CUDAGraph": lambda: self, "graph": self._capture}[name]
+        return {"Event": self._event, "CUDAGraph": lambda **_: self, "graph": self._capture}[name]
 
     def _event(self, **_: object) -> Any:
         return SimpleNamespace(record=lambda: None, elapsed_time=lambda _: 1.0)
@@ -60,8 +35,11 @@ class _Cuda:
     def synchronize(self) -> None:
         pass
 
-    def replay(self) -> None:
-        self.log.append("replay")
+    def upload(self) -> None:
+        self.log.append("upload")
+
+    def launch(self) -> None:
+        self.log.append("launch")
         self.now_s += 0.001
 
     def sleep(self, seconds: float) -> None:
@@ -71,26 +49,30 @@ class _Cuda:
 
 
 @pytest.mark.parametrize(
-    ("are_long", "rest_s", "expected"),
+    ("rest_s", "expected"),
     [
-        (False, 0.0, ["replay", "replay"]),
-        (True, 0.0, ["replay"]),
-        (False, 0.08, ["replay", "rest of 80 ms", "replay", "rest of 80 ms", "replay"]),
-        (True, 0.08, ["rest of 50 ms", "replay", "rest of 80 ms", "replay"]),  # idle for 30 ms before
+        (0.0, ["cool", "launch"]),
+        (
+            0.08,
+            ["rest of 50 ms", "cool", "launch", "rest of 80 ms", "cool", "launch"],
+        ),  # idle for 30 ms before
     ],
 )
-def test_long_calls_are_not_replayed_for_the_upload_alone(
-    monkeypatch: pytest.MonkeyPatch, *, are_long: bool, rest_s: float, expected: list[str]
+def test_what_the_cache_holds_is_driven_out_before_each_burst(
+    monkeypatch: pytest.MonkeyPatch, rest_s: float, expected: list[str]
 ) -> None:
+    """The calls that ran last leave all they read in L2, where they are few or their data small."""
     log: list[str] = []
     cuda = _Cuda(log)
     monkeypatch.setattr(module.torch, "cuda", cuda)
+    monkeypatch.setattr(module, "Chain", lambda graphs, calls: cuda)
+    monkeypatch.setattr(module, "_fill_cache", lambda: lambda: log.append("cool"))
     monkeypatch.setattr(block.time, "sleep", cuda.sleep)
     monkeypatch.setattr(block.time, "perf_counter", lambda: cuda.now_s)
     bursts = 2 if rest_s else 1
     sets = [(torch.empty(0),)] * 2
-    found = module.single_calls(lambda x: x, sets, 0.0, 3, bursts=bursts, rest_s=rest_s, are_long=are_long)
-    assert log == expected
+    found = module.single_calls(lambda x: x, sets, 0.0, 3, bursts=bursts, rest_s=rest_s)
+    assert log == ["upload", *expected]
     assert found == (1e-3,) * 3 * bursts
 
 

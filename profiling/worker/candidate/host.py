@@ -102,7 +102,6 @@ Value = TypeVar("Value")
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
-_LONG_CALLS = 4  # of a block, or fewer: of its 10 ms a call has a quarter and more
 _TIMERS = (GraphTimer, QueueTimer, WallTimer)
 _DEVICES_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
@@ -367,17 +366,8 @@ class Host:
         one = self._candidates[request.number]
         timer = self._timer(request.number)
         count = min(request.count, timer.calls_per_block) if request.rest_s else request.count
-        return Seconds(
-            single_calls(
-                one.built.call,
-                one.sets,
-                offset_s,
-                count,
-                bursts=request.bursts,
-                rest_s=request.rest_s,
-                are_long=timer.calls_per_block <= _LONG_CALLS,
-            )
-        )
+        bursts, rest_s = request.bursts, request.rest_s
+        return Seconds(single_calls(one.built.call, one.sets, offset_s, count, bursts=bursts, rest_s=rest_s))
 
     def _energy(self, number: int) -> Answer:
         reader, timer = self._instruments.energy, self._timer(number)

@@ -120,12 +120,10 @@ class GraphTimer:
         self._pair = EventPair(clock)
         self._replays = 1
         self.calls_per_block = self._calls
-        if estimate_s > LONG_CALL_S:
-            return
-        self.block()  # the first replay uploads the graph
+        self._captured.upload()
         if estimate_s * self._calls > _SURELY_ONE * block_s:
             return
-        replay_s = self.block().seconds * self._calls
+        replay_s = self._pair.time(self.replay, self._calls, MOST_LEAD_S).seconds * self._calls
         self._replays = min(max(round(block_s / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
         self.calls_per_block = self._calls * self._replays
 

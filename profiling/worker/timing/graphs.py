@@ -61,13 +61,17 @@ class CapturedCalls:
         self._graphs = graphs  # they own the state of generators, and keep the memory of outputs
         self.outputs = outputs
         self.calls = calls
-        self._chain = _Chain(graphs, calls)
+        self._chain = Chain(graphs, calls)
 
     @cached_property
-    def _single_pass(self) -> "_Chain":
+    def _single_pass(self) -> "Chain":
         if self.calls == len(self._graphs):
             return self._chain
-        return _Chain(self._graphs, len(self._graphs))
+        return Chain(self._graphs, len(self._graphs))
+
+    def upload(self) -> None:
+        """Copy the graph to the device, which its first launch would do in front of the calls."""
+        self._chain.upload()
 
     def replay(self) -> None:
         """Queue all calls."""
@@ -78,7 +82,7 @@ class CapturedCalls:
         self._single_pass.launch()
 
 
-class _Chain:
+class Chain:
     """An executable graph of child graphs, one after the other, in turn over those given."""
 
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], calls: int) -> None:
@@ -93,6 +97,10 @@ class _Chain:
             self._executable = checked(cuda.cuGraphInstantiate(chain, 0), _REFUSED)
         finally:
             cuda.cuGraphDestroy(chain)
+
+    def upload(self) -> None:
+        stream = torch.cuda.current_stream().cuda_stream
+        checked(self._cuda.cuGraphUpload(self._executable, stream), _REFUSED)
 
     def launch(self) -> None:
         stream = torch.cuda.current_stream().cuda_stream

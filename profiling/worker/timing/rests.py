@@ -11,7 +11,9 @@ _LONG_BLOCK_S = 0.2  # warms the device up in one go
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.04, 0.08)
-_TRIALS, _RESTED_TRIALS = 4, 3  # the latter where a rest undoes what the block in front has heated
+# Where a rest undoes what the block in front has heated fewer will do, and two where the one in front of them
+# had rested as long.
+_TRIALS, _RESTED_TRIALS, _SAME_TRIALS = 4, 3, 2
 _RESTED_S = 0.02
 _SAG = 0.975  # of the clock that a turn found when it chose its rest
 _HIGHER = 1.01
@@ -44,7 +46,8 @@ def find_rest(
     if is_long(turn, first):
         turn.fresh_hz = first.clock_hz
         return [first]
-    readings = _after_rests(turn, least_s, read_state, first)
+    trials = _SAME_TRIALS if least_s >= _RESTED_S else _TRIALS
+    readings = [first, *(turn.warm_block(read_state) for _ in range(trials - 1))]
     turn.fresh_hz = clock_hz = _clock_of(readings)
     if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
         return readings
@@ -63,13 +66,10 @@ def find_rest(
     return readings
 
 
-def _after_rests(
-    turn: Turn, rest_s: float, read_state: ReadState, *before: BlockReading
-) -> list[BlockReading]:
-    """Some blocks, each after such a rest, ``before`` among them."""
+def _after_rests(turn: Turn, rest_s: float, read_state: ReadState) -> list[BlockReading]:
+    """Some blocks, each after such a rest."""
     turn.rest_s = rest_s
-    trials = _RESTED_TRIALS if rest_s >= _RESTED_S else _TRIALS
-    return [*before, *(turn.warm_block(read_state) for _ in range(trials - len(before)))]
+    return [turn.warm_block(read_state) for _ in range(_RESTED_TRIALS if rest_s >= _RESTED_S else _TRIALS)]
 
 
 def _clock_of(readings: Sequence[BlockReading]) -> float | None:

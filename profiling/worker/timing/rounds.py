@@ -55,16 +55,52 @@ def warm_up(
 
     With ``full_clock_hz``, the burst regime: each implementation first finds the rest it needs, and all take
     the longest of these. One that rests less would run hotter than the others, and heat them too. Where they
-    rest one round is enough: before each block the device is as cool as it will be. Where none rests, the
-    blocks that showed it are the first rounds.
+    rest one block is enough, as the search has run where it ended with that rest: before each block the
+    device is as cool as it will be. Where none rests, the blocks that showed it are the first rounds.
     """
     started = time.monotonic()
     found: list[list[BlockReading]] = [[] for _ in turns]
     if full_clock_hz is not None:
         found = _find_rests(turns, read_state, full_clock_hz)
-    rests = turns[0].rest_s > 0.0
-    if rests:  # what the search took is no part of the warm-up
-        started = time.monotonic()
+    if turns[0].rest_s:
+        for turn, readings in zip(turns, found, strict=True):
+            if not readings:
+                turn.warm_block(read_state)
+    else:
+        _run_until_steady(turns, found, rule, read_state, started)
+    for turn in turns:
+        turn.spent_s = 0.0
+
+
+def _find_rests(
+    turns: Sequence[Turn], read_state: ReadState, full_clock_hz: float
+) -> list[list[BlockReading]]:
+    """Give all the longest rest that one needs. Returns of each the blocks that count as its warm-up.
+
+    Those that ran with the rest that all take count, and long blocks always, because no rest changes them.
+    """
+    longest_s = 0.0
+    found: list[list[BlockReading]] = []
+    for turn in turns:
+        found.append(find_rest(turn, full_clock_hz, read_state, longest_s))
+        longest_s = turn.rest_s
+    own_s = [turn.rest_s for turn in turns]
+    for turn in turns:
+        turn.rest_s = longest_s
+    return [
+        readings if rest_s == longest_s else [one for one in readings if is_long(turn, one)]
+        for turn, readings, rest_s in zip(turns, found, own_s, strict=True)
+    ]
+
+
+def _run_until_steady(
+    turns: Sequence[Turn],
+    found: Sequence[Sequence[BlockReading]],
+    rule: WarmUpRule,
+    read_state: ReadState,
+    started: float,
+) -> None:
+    """Run blocks in turn behind those that were found. A long block warms its turn up in one go."""
     blocks_s = [[reading.seconds for reading in readings] for readings in found]
     clocks_hz = [reading.clock_hz for reading in found[0] if reading.clock_hz]
     long_enough = [any(is_long(turn, one) for one in found[index]) for index, turn in enumerate(turns)]
@@ -81,31 +117,6 @@ def warm_up(
             long_enough[index] = is_long(turn, reading)
             if index == 0 and reading.clock_hz:
                 clocks_hz.append(reading.clock_hz)
-        if rests:
-            break
-    for turn in turns:
-        turn.spent_s = 0.0
-
-
-def _find_rests(
-    turns: Sequence[Turn], read_state: ReadState, full_clock_hz: float
-) -> list[list[BlockReading]]:
-    """Give all the longest rest that one needs. Returns of each the blocks that count as its warm-up.
-
-    Those without a rest count where none has to rest, and long blocks always, because no rest changes them.
-    """
-    longest_s = 0.0
-    found: list[list[BlockReading]] = []
-    for turn in turns:
-        found.append(find_rest(turn, full_clock_hz, read_state, longest_s))
-        longest_s = turn.rest_s
-    for turn in turns:
-        turn.rest_s = longest_s
-    if not longest_s:
-        return found
-    return [
-        [one for one in readings if is_long(turn, one)] for turn, readings in zip(turns, found, strict=True)
-    ]
 
 
 def measure(

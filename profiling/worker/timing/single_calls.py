@@ -16,6 +16,7 @@ from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.block import rest_for
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
+from roofscope.profiling.worker.timing.graphs import Chain
 
 _CALIBRATION_CALLS = 64
 _KNOWN_S = 20e-6
@@ -35,15 +36,13 @@ def single_calls(
     *,
     bursts: int = 1,
     rest_s: float = 0.0,
-    are_long: bool = False,
 ) -> tuple[float, ...]:
     """Seconds of ``bursts`` times ``count`` single calls in turn over the sets, without the offset.
 
     A burst starts ``rest_s`` after the one before, as blocks rest: calls that reach the power cap would
     otherwise be read at a lower clock. Each set has its own outputs, as in a block: L2 would hold a single
-    output for all, and writing it would cost nothing. Small data have more sets than there are calls; then
-    L2 is filled with other data first, because it would still hold those few sets from the replay before.
-    Where calls ``are_long`` no replay goes in front: to upload a graph takes nothing beside one of them.
+    output for all, and writing it would cost nothing. L2 is filled with other data first, because it may
+    still hold the sets of the first calls, and of small data all.
     """
     turn = iter(range(count))
     outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
@@ -53,8 +52,7 @@ def single_calls(
         outputs[index] = ()  # frees its memory for the new ones
         outputs[index] = as_tuple(call(*sets[index]))
 
-    cool = _fill_cache() if len(sets) > count else None
-    readings = _time_each(next_call, count, bursts, rest_s, cool, uploads_first=not are_long)
+    readings = _time_each(next_call, count, bursts, rest_s, _fill_cache())
     return tuple(max(reading - offset_s, 0.0) for reading in readings)
 
 
@@ -71,8 +69,6 @@ def _time_each(
     bursts: int = 1,
     rest_s: float = 0.0,
     cool: Callable[[], object] | None = None,
-    *,
-    uploads_first: bool = True,
 ) -> list[float]:
     """The device is idle while the graph is captured, so that counts as part of the first rest."""
     pairs = [
@@ -82,7 +78,7 @@ def _time_each(
         )
         for _ in range(count)
     ]
-    graph = torch.cuda.CUDAGraph()
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
     torch.cuda.synchronize()
     idle_since = time.perf_counter()
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
@@ -90,17 +86,14 @@ def _time_each(
             start.record()
             call()
             end.record()
-    if uploads_first:
-        graph.replay()
-        if rest_s:
-            torch.cuda.synchronize()
-            idle_since = time.perf_counter()
+    chain = Chain([graph], 1)
+    chain.upload()
     readings: list[float] = []
     for _ in range(bursts):
         rest_for(rest_s, idle_since)
         if cool:
             cool()
-        graph.replay()
+        chain.launch()
         torch.cuda.synchronize()
         idle_since = time.perf_counter()
         readings += [start.elapsed_time(end) * 1e-3 for start, end in pairs]
