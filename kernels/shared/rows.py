@@ -173,6 +173,9 @@ def _row_group(
 ) -> tuple[str, int, int]:
     packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
     if packed := are_packed(cols, *tensors):
+        ones = next((lanes for lanes in _PAIR_LANES if packs <= lanes), 0)  # that have a pack each
+        if pairs and ones and rows <= _FEW_ROWS:  # of a warp, most lanes would have none
+            return f"pairs_{ones}", -(-rows * ones // _LANES_THREADS), _LANES_THREADS
         for most in (1, 2):  # packs of a thread
             if packs <= most * _WARP and rows <= _FEW_ROWS:
                 return f"warp_{most}", -(-rows * _WARP // _FEW_ROWS_THREADS), _FEW_ROWS_THREADS

@@ -251,6 +251,33 @@ def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem:
             )
 
 
+@pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:6])
+def test_lanes_of_few_short_rows_have_a_pack_each(kernel: str, stem: str, others: str) -> None:
+    """A warp a row would be many blocks of lanes that have nothing."""
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    for rows, packs in product((129, 4015, 4096), (1, 2, 3, 4, 5, 8, 9)):
+        x = torch.empty(rows, packs * 8, dtype=torch.bfloat16)
+        beside = [x.new_empty(packs * 8) if of == "c" else torch.empty_like(x) for of in others]
+        module.run(Program(), x, *beside)
+        name, blocks, threads = launched.pop()
+        group = name.removeprefix(kernel.removesuffix("_fp8") + "_")
+        if packs > 8:
+            assert group == "warp_1"
+            continue
+        lanes = int(group.removeprefix("pairs_"))
+        assert packs <= lanes < 2 * packs
+        assert f"{lanes}, 2, " in text or f"_pairs_{lanes}" in text
+        assert (blocks - 1) * threads < rows * lanes <= blocks * threads
+
+
 @pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:5])
 def test_loose_rows_of_any_number_have_lanes_enough(kernel: str, stem: str, others: str) -> None:
     module, text = launcher(kernel, stem), source(kernel, stem)
