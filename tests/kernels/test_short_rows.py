@@ -352,6 +352,23 @@ def test_cross_entropy_gives_a_thread_a_very_short_row(rows: int, cols: int, nam
     assert name == (f"slab_{found.width}_1" if found else module.short_kernel(rows, cols, x, 132)[0][14:])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_cross_entropy_gives_a_thread_whole_words_of_rows_of_a_few_columns(dtype: torch.dtype) -> None:
+    module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
+    for rows, cols in product((65_536, 65_537, 564_992), range(1, 5)):
+        x, labels = torch.empty(rows * cols + 1, dtype=dtype), torch.empty(rows + 1, dtype=torch.int64)
+        logits = x[:-1].view(rows, cols)
+        name, blocks, threads = module.rows_kernel(logits, labels[:-1])
+        assert f"SHORT_KERNEL(rows_{cols}, {threads}, rows_of_a_thread<{cols}>)" in text
+        assert name == f"cross_entropy_rows_{cols}"
+        each = module.ROWS_OF_THREAD
+        assert (blocks - 1) * threads * each < rows <= blocks * threads * each
+        assert module.rows_kernel(x[1:].view(rows, cols), labels[:-1]) is None  # begin on no word
+        assert module.rows_kernel(logits, labels[1:]) is None
+    for rows, cols in ((65_535, 2), (70_001, 5), (0, 2), (70_001, 0)):
+        assert module.rows_kernel(x[: rows * cols].view(rows, cols), labels[:rows]) is None
+
+
 @pytest.mark.parametrize(
     ("rows", "cols", "kernels"),
     [
