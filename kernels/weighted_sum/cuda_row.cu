@@ -136,10 +136,10 @@ template <int COLS>
 __device__ __forceinline__ void weighted_sum_of_few_columns(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows
 ) {
-    const FewColumns<COLS> mine(x, rows);
     float weights[COLS], sums[PACK];
 #pragma unroll
-    for (int c = 0; c < COLS; ++c) weights[c] = to_float(w[c]);
+    for (int c = 0; c < COLS; ++c) weights[c] = to_float(w[c]);  // behind the rows they would be waited for once more
+    const FewColumns<COLS> mine(x, rows);
 #pragma unroll
     for (int r = 0; r < PACK; ++r) {
         sums[r] = mine.at(r, 0) * weights[0];
