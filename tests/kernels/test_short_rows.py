@@ -313,6 +313,30 @@ def test_loose_rows_of_any_number_have_lanes_enough(kernel: str, stem: str, othe
     assert "ones" in kinds
 
 
+@pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:4])
+def test_rows_that_would_go_by_elements_go_by_words(kernel: str, stem: str, others: str) -> None:
+    """Of nine columns on, where all begin on a word; unless slabs take them."""
+    module = launcher(kernel, stem)
+    launched: list[str] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(self, name: str, *_: object, **__: object) -> None:
+            launched.append(name.removeprefix(f"{kernel}_"))
+
+    for (rows, cols), expected in {
+        **dict.fromkeys([(4808, 10), (4808, 14), (7, 10)], "ones_4_by_4"),
+        (4808, 12): "ones_4_by_8",
+        (4808, 6): "elements_2_4",
+        (4808, 11): "elements_4_4",
+        (262_144, 10): "held_16_2" if kernel == "softmax" else "slab_2_1",
+    }.items():
+        x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+        module.run(Program(), x, *(x.new_empty(cols) if of == "c" else torch.empty_like(x) for of in others))
+        assert launched.pop() == expected
+
+
 @pytest.mark.parametrize("size", [2, 4])
 def test_cross_entropy_rings_hold_the_lines_of_rows(size: int) -> None:
     module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
