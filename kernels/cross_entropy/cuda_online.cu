@@ -9,7 +9,9 @@
 //   leave maximum and sum, which a second kernel joins, in the same order at every call; on Hopper the blocks of a
 //   cluster join theirs (row_clusters.cuh). Lanes of a warp own a short row, keep it in registers and find its
 //   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words that a row lies in.
-//   Very short rows have a thread each, very many of them by way of shared memory (slab_rows.cuh). On Hopper very many that begin anywhere come through rings in shared memory (row_ring.cuh).
+//   Very short rows have a thread each, very many of them by way of shared memory (slab_rows.cuh), and of up to four
+//   columns a thread has four. On Hopper very many that begin anywhere come through rings in shared memory
+//   (row_ring.cuh).
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
@@ -92,6 +94,10 @@ SHORT_KERNELS(block_8, BLOCK_GROUP, 8, 256)
 SHORT_KERNEL(elements_16, 128, row_of_elements<16>)
 SHORT_KERNEL(thread_4, 128, row_of_a_thread<4>)
 SHORT_KERNEL(thread_8, 128, row_of_a_thread<8>)
+SHORT_KERNEL(rows_1, 128, rows_of_a_thread<1>)
+SHORT_KERNEL(rows_2, 128, rows_of_a_thread<2>)
+SHORT_KERNEL(rows_3, 128, rows_of_a_thread<3>)
+SHORT_KERNEL(rows_4, 128, rows_of_a_thread<4>)
 
 #define SLAB_KERNEL(WIDTH)                                                                             \
     extern "C" __global__ void __launch_bounds__(256) cross_entropy_slab_##WIDTH##_1(                  \

@@ -25,6 +25,8 @@ MOST_ELEMENTS = 16  # of a row whose lanes have one each
 # Of a row that a thread has, unless slabs take as many rows.
 MOST_OF_THREAD, FEWEST_SLAB_ROWS_OF_THREADS = 8, 2**16
 SHORT_THREADS = 128
+ROWS_OF_THREAD, MOST_OF_ROWS = 4, 4  # of as many rows a thread, as in short_rows.cuh: their columns
+FEWEST_ROWS_OF_ROWS = 2**16
 # Of a slab: rows of up to MOST_ELEMENTS where they are so many, longer ones of so many elements.
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**14, 2**21
 LONGEST_PACKED_SLAB_ROW_BYTES = 32  # where all begin on 16 bytes, and lanes meet in banks of shared memory
@@ -88,6 +90,9 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     row_bytes = cols * logits.element_size()
     at_once = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
+    if found := rows_kernel(logits, labels):
+        program.launch(*found, logits, labels, loss, rows, cols, overlaps=True)
+        return loss
     if slab := slab_of_rows(logits):
         launch_slab(program, "cross_entropy", slab, logits, labels, loss, rows, cols)
         return loss
@@ -123,6 +128,15 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         "cross_entropy_join", rows, threads, logits, labels, piece, loss, cols, pieces, overlaps=True
     )
     return loss
+
+
+def rows_kernel(logits: torch.Tensor, labels: torch.Tensor) -> tuple[str, int, int] | None:
+    """The kernel that gives a thread some of many rows of few columns, its blocks and their threads."""
+    rows, cols = logits.shape
+    starts = logits.data_ptr() % (ROWS_OF_THREAD * logits.element_size()) or labels.data_ptr() % PACK_BYTES
+    if not 0 < cols <= MOST_OF_ROWS or rows < FEWEST_ROWS_OF_ROWS or starts:
+        return None
+    return f"cross_entropy_rows_{cols}", -(-rows // (ROWS_OF_THREAD * SHORT_THREADS)), SHORT_THREADS
 
 
 def slab_of_rows(logits: torch.Tensor) -> Slab | None:

@@ -178,7 +178,24 @@ __device__ __forceinline__ void row_of_elements(
     if (has_row && lane == 0) store_loss(Statistics{highest, total}, at_label, label == IGNORED, loss + row);
 }
 
-// A thread has a row of 1 to MOST elements, and asks for all of them at once. It has the one at its label too.
+// The loss of a row whose elements a thread has: the first `cols` of `values`. It has the one at its label too.
+template <int MOST>
+__device__ __forceinline__ void store_loss_of_values(
+    const float (&values)[MOST], int cols, long long label, SCALAR* loss
+) {
+    float highest = NEGATIVE_INFINITY, at_label = __int_as_float(0x7fffffff), total = 0.0f;
+#pragma unroll
+    for (int i = 0; i < MOST; ++i) highest = fmaxf(highest, i < cols ? values[i] : NEGATIVE_INFINITY);
+    const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+#pragma unroll
+    for (int i = 0; i < MOST; ++i) {
+        total += i < cols ? fast_exp2((values[i] - base) * LOG2_E) : 0.0f;
+        if (label == i && i < cols) at_label = values[i];
+    }
+    store_loss(Statistics{highest, total}, at_label, label == IGNORED, loss);
+}
+
+// A thread has a row of 1 to MOST elements, and asks for all of them at once.
 template <int MOST>
 __device__ __forceinline__ void row_of_a_thread(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
@@ -188,16 +205,65 @@ __device__ __forceinline__ void row_of_a_thread(
     const long long label = label_of(labels, row, has_row);
     const SCALAR* const start = x + (has_row ? row * cols : 0);
     const int last = static_cast<int>(cols) - 1;
-    float values[MOST], highest = NEGATIVE_INFINITY, at_label = __int_as_float(0x7fffffff), total = 0.0f;
+    float values[MOST];
 #pragma unroll
     for (int i = 0; i < MOST; ++i) values[i] = to_float(start[min(i, last)]);
+    if (has_row) store_loss_of_values(values, last + 1, label, loss + row);
+}
+
+// ---- Many rows of up to four columns ------------------------------------------------------------
+
+constexpr int ROWS_OF_THREAD = 4;  // as in cuda_online.py
+
+// ROWS_OF_THREAD elements in one access.
+struct alignas(ROWS_OF_THREAD * sizeof(SCALAR)) Word {
+    SCALAR element[ROWS_OF_THREAD];
+};
+
+// A thread has ROWS_OF_THREAD rows of COLS elements, as many whole words wherever each row begins, and their labels: of
+// a row each it would have few bytes under way.
+template <int COLS>
+__device__ __forceinline__ void rows_of_a_thread(
+    const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long
+) {
+    const long long first = thread_of_grid() * ROWS_OF_THREAD, left = rows - first;
+    Word words[COLS], losses;
+    long long label[ROWS_OF_THREAD];
+    x += first * COLS;
+    labels += first;
+    loss += first;
+    if (left >= ROWS_OF_THREAD) {
 #pragma unroll
-    for (int i = 0; i < MOST; ++i) highest = fmaxf(highest, values[i]);
-    const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
+        for (int r = 0; r < ROWS_OF_THREAD; r += 2) {
+            const longlong2 two = __ldg(reinterpret_cast<const longlong2*>(labels + r));
+            label[r] = two.x, label[r + 1] = two.y;
+        }
 #pragma unroll
-    for (int i = 0; i < MOST; ++i) {
-        total += i <= last ? fast_exp2((values[i] - base) * LOG2_E) : 0.0f;
-        if (label == i && i <= last) at_label = values[i];
+        for (int c = 0; c < COLS; ++c) words[c] = reinterpret_cast<const Word*>(x)[c];
+    } else {
+#pragma unroll
+        for (int r = 0; r < ROWS_OF_THREAD; ++r) label[r] = r < left ? labels[r] : IGNORED;
+#pragma unroll
+        for (int i = 0; i < ROWS_OF_THREAD * COLS; ++i) {
+            words[i / ROWS_OF_THREAD].element[i % ROWS_OF_THREAD] = i < left * COLS ? x[i] : SCALAR(0.0f);
+        }
     }
-    if (has_row) store_loss(Statistics{highest, total}, at_label, label == IGNORED, loss + row);
+#pragma unroll
+    for (int r = 0; r < ROWS_OF_THREAD; ++r) {
+        float values[COLS];
+#pragma unroll
+        for (int c = 0; c < COLS; ++c) {
+            const int i = r * COLS + c;
+            values[c] = to_float(words[i / ROWS_OF_THREAD].element[i % ROWS_OF_THREAD]);
+        }
+        store_loss_of_values(values, COLS, label[r], losses.element + r);
+    }
+    if (left >= ROWS_OF_THREAD) {
+        *reinterpret_cast<Word*>(loss) = losses;
+    } else {
+#pragma unroll
+        for (int r = 0; r < ROWS_OF_THREAD; ++r) {
+            if (r < left) loss[r] = losses.element[r];
+        }
+    }
 }

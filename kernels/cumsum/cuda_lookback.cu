@@ -9,14 +9,12 @@
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
 //   It starts while the words that it waits on are still being zeroed. On Hopper so many long rows that each
 //   multiprocessor has several tiles come through rings (ring.cuh). Where short rows begin on no 16 bytes and are
-//   many, a thread has one, in shared memory. Where a lane of a warp has three packs, they lie side by side
-//   (neighbours.cuh).
+//   many, a thread has one, in shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
 //   no further, one tile a thread, and the sum before a group is handed on by the group before it: one order of
 //   addition, and a chain of one wait in GROUP tiles.
-#include "cumsum/neighbours.cuh"
 #include "cumsum/ring.cuh"
 #include "cumsum/tile.cuh"
 #include "shared/overlap.cuh"
@@ -126,16 +124,6 @@ __device__ __forceinline__ void cumsum_whole_row(
 WARP_KERNEL(1)
 WARP_KERNEL(2)
 WARP_KERNEL(4)
-
-#define NEIGHBOURS_KERNEL(PACKS)                                                                \
-    extern "C" __global__ void __launch_bounds__(128) cumsum_neighbours_##PACKS(                \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
-        start_early();                                                                          \
-        const long long row = thread_of_grid() / WARP;                                          \
-        if (row < rows) cumsum_of_neighbours<PACKS>(x, y, row, rows, cols);                     \
-    }
-
-NEIGHBOURS_KERNEL(3)
 
 #define BLOCK_KERNEL(PACKS)                                                                  \
     extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(              \

@@ -13,8 +13,6 @@ LONG_PACKS = (8, 4, 2, 1)  # of a thread in a tile of a long row
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # of a block of short rows
-# Packs of a lane of a warp that holds a row: a warp apart, or side by side.
-WARP_PACKS = (("warp", 1), ("warp", 2), ("neighbours", 3), ("warp", 4))
 LANES = (4, 8, 16)  # of a row that is shorter than a warp
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 # Of float32 also where lanes would leave at least so much empty, unless all rows begin in the same banks.
@@ -76,9 +74,9 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) 
     for lanes in LANES:
         if row_bytes <= lanes * PACK_BYTES:
             return Choice(f"lanes_{lanes}", -(-rows * lanes // (WARPS * WARP)), WARPS * WARP)
-    for kind, packs in WARP_PACKS:
+    for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
-            return Choice(f"{kind}_{packs}", -(-rows // WARPS), WARPS * WARP)
+            return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
     is_long = row_bytes > SHORTEST_LONG_BYTES
     if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= LEAST_RING_BYTES:
         tiles = -(-row_bytes // RING_TILE_BYTES)

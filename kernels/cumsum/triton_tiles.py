@@ -20,7 +20,7 @@ from roofscope.kernels.shared.limits import MOST_BLOCKS_ALONG_Y
 
 DOMAIN = "rows >= 512 or cols <= 65535 * 32768"
 TILE_BYTES = 4096  # for 128 threads
-FEW_PROGRAMS, SMALLEST_TILE = 128, 256  # where rows are few, for a warp
+FEW_PROGRAMS, WARP_TILE = 128, 256  # where rows are few that fill a warp's tile each
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512
 
@@ -81,9 +81,11 @@ def run(x: torch.Tensor) -> torch.Tensor:
     width = min(triton.next_power_of_2(cols), tile)
     height = min(tile // width, triton.next_power_of_2(rows))
     if rows >= FEW_ROWS or cols <= PIECE:
-        while height > 1 and height * width > SMALLEST_TILE and triton.cdiv(rows, height) < FEW_PROGRAMS:
+        warps = 4
+        while height > 1 and width >= WARP_TILE and triton.cdiv(rows, height) < FEW_PROGRAMS:
             height //= 2
-        grid, warps = (triton.cdiv(rows, height), 1), min(max(height * width // SMALLEST_TILE, 1), 4)
+            warps = height * width // WARP_TILE
+        grid = (triton.cdiv(rows, height), 1)
         _cumsum[grid](x, y, x, rows, cols, cols, 1, height, width, hint_of(x), num_warps=warps)
     else:
         if cols > MOST_BLOCKS_ALONG_Y * PIECE:

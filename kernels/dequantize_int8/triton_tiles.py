@@ -19,7 +19,7 @@ DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster
 SHORT, MOST_OF_RUN = 64, 2**19  # columns and elements of a matrix that is one run
-RUN_TILE, FEW_OF_RUN = 1024, 2**17  # of fewer elements half as many
+RUN_TILE = 512
 
 
 @triton.jit
@@ -60,9 +60,8 @@ def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     require_32_bit_sizes("dequantize_int8/triton_tiles", rows, cols)
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
     if 0 < q.numel() <= MOST_OF_RUN and cols < SHORT and cols != triton.next_power_of_2(cols):
-        tile = RUN_TILE if q.numel() > FEW_OF_RUN else RUN_TILE // 2
-        programs = triton.cdiv(q.numel(), tile)
-        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, tile, hint_of(q), num_warps=4)
+        programs = triton.cdiv(q.numel(), RUN_TILE)
+        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, RUN_TILE, hint_of(q), num_warps=4)
     elif q.numel():
         tile = TILE if q.numel() > FEW else TILE // 2
         width = min(triton.next_power_of_2(cols), tile)

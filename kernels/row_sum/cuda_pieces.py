@@ -8,6 +8,7 @@ from roofscope.kernels.shared.slab import launch_slab, slab_of
 
 UNROLL = 4  # as in cuda_pieces.cu
 PACK_BYTES = 16
+MOST_FEW_COLUMNS, FEWEST_THREADS = 4, 2**15  # of some rows each: of fewer rows a thread each is as fast
 MOST_ELEMENTS, ELEMENTS_OF_LANE = 8, 4  # of a row that goes element by element
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 288, 2**15
 COLUMNS = Columns({4: 4, 8: 2, 16: 1, 32: 1}, {4: 2, 8: 2, 16: 1, 32: 1})  # of float32
@@ -28,7 +29,7 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     words = -(-(row_bytes + PACK_BYTES - x.element_size()) // PACK_BYTES)  # that a row may lie in
     threads = WARPS * WARP
-    if found := few_columns_of("row_sum", x):
+    if found := few_columns_of("row_sum", x, MOST_FEW_COLUMNS, FEWEST_THREADS):
         name, blocks = found
         program.launch(name, blocks, THREADS, x, y, rows, overlaps=True)
         return y

@@ -18,6 +18,7 @@ _MOST_NARROW_ELEMENTS = 64  # by elements of a row that begins on 4 bytes
 _PAIR_LANES = (1, 2, 4, 8)  # of a row of up to two packs each, where rows are many
 _ONES_LANES = (4, 8, 16, 32)  # of a row of 16-bit elements with a pack each
 _FEWEST_ONES_COLS = 17
+_FEWEST_FEW_ONES_COLS = 9  # of rows that would go by elements, in twice the accesses or more
 # In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
 # their rows, eight for each that there is and so many once.
 ONES_UNLESS_KEPT = 12 * 2**20
@@ -90,8 +91,8 @@ def launch_rows(
         program.launch(name, grid, block, *tensors, rows, cols, shared_bytes=shared, overlaps=True)
         return
     elif few_elements and (access not in narrow or cols <= _MOST_NARROW_ELEMENTS):
-        lanes, each = next(pair for pair in _LANES_AND_EACH if cols <= math.prod(pair))
-        group, grid, block = f"elements_{lanes}_{each}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
+        found = ones_of(x, access, math.inf, _FEWEST_FEW_ONES_COLS) if ones else None
+        group, grid, block = found or _elements_group(rows, cols)
     elif access in narrow and 0 < cols <= narrow_packs * _MOST_THREADS * PACK_BYTES // x.element_size():
         packs = -(-cols * x.element_size() // PACK_BYTES)
         group, grid, block = _narrow_group(rows, packs, access, program.multiprocessor_count)
@@ -121,18 +122,26 @@ def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
     return access_bytes(cols, *tensors) == PACK_BYTES
 
 
-def ones_of(x: torch.Tensor, access: int, most: float) -> tuple[str, int, int] | None:
+def ones_of(
+    x: torch.Tensor, access: int, most: float, fewest: int = _FEWEST_ONES_COLS
+) -> tuple[str, int, int] | None:
     """``ones_4_by_8`` or another, its blocks and their threads, for rows that all begin on ``access`` bytes.
 
-    None where it would cost more than ``most``, or where no such kernel takes the rows.
+    None where it would cost more than ``most``, where rows have less than ``fewest`` columns, or where no
+    such kernel takes them.
     """
     rows, cols = x.shape
     pack = PACK_BYTES // _HELD_BYTES
     lanes = next((lanes for lanes in _ONES_LANES if cols <= lanes * pack), 0)
     takes = x.element_size() == _HELD_BYTES and _NARROWEST_BYTES <= access < PACK_BYTES
-    if not lanes or not takes or cols < _FEWEST_ONES_COLS or rows * (9 * lanes * pack - 8 * cols) > most:
+    if not lanes or not takes or cols < fewest or rows * (9 * lanes * pack - 8 * cols) > most:
         return None
     return f"ones_{lanes}_by_{access}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
+
+
+def _elements_group(rows: int, cols: int) -> tuple[str, int, int]:
+    lanes, each = next(pair for pair in _LANES_AND_EACH if cols <= math.prod(pair))
+    return f"elements_{lanes}_{each}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
 
 
 def many_short_rows(short: Short, x: torch.Tensor, *others: torch.Tensor) -> Slab | None:
@@ -173,6 +182,9 @@ def _row_group(
 ) -> tuple[str, int, int]:
     packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
     if packed := are_packed(cols, *tensors):
+        ones = next((lanes for lanes in _PAIR_LANES if packs <= lanes), 0)  # that have a pack each
+        if pairs and ones and rows <= _FEW_ROWS:  # of a warp, most lanes would have none
+            return f"pairs_{ones}", -(-rows * ones // _LANES_THREADS), _LANES_THREADS
         for most in (1, 2):  # packs of a thread
             if packs <= most * _WARP and rows <= _FEW_ROWS:
                 return f"warp_{most}", -(-rows * _WARP // _FEW_ROWS_THREADS), _FEW_ROWS_THREADS

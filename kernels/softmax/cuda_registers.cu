@@ -111,7 +111,7 @@ KERNEL_OF_ELEMENTS(16, 4)
 KERNEL_OF_ELEMENTS(16, 8)
 
 // Many short rows that begin on 16 bytes: as few lanes as have two packs each.
-KERNEL(softmax_pairs_1, 1, 2, 128, 7, PACK)
+KERNEL(softmax_pairs_1, 1, 2, 128, 16, PACK)
 KERNEL(softmax_pairs_2, 2, 2, 128, 7, PACK)
 KERNEL(softmax_pairs_4, 4, 2, 128, 7, PACK)
 KERNEL(softmax_pairs_8, 8, 2, 128, 7, PACK)

@@ -3,7 +3,7 @@
 //
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes,
-//   or where they begin on no 16 bytes a thread, by way of shared memory; of up to four columns a thread has PACK rows.
+//   or where they begin on no 16 bytes a thread, by way of shared memory; of up to five columns a thread has PACK rows.
 //   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned.
 //   Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and
 //   the row group adds up.
@@ -136,10 +136,10 @@ template <int COLS>
 __device__ __forceinline__ void weighted_sum_of_few_columns(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows
 ) {
-    const FewColumns<COLS> mine(x, rows);
     float weights[COLS], sums[PACK];
 #pragma unroll
-    for (int c = 0; c < COLS; ++c) weights[c] = to_float(w[c]);
+    for (int c = 0; c < COLS; ++c) weights[c] = to_float(w[c]);  // behind the rows they would be waited for once more
+    const FewColumns<COLS> mine(x, rows);
 #pragma unroll
     for (int r = 0; r < PACK; ++r) {
         sums[r] = mine.at(r, 0) * weights[0];
@@ -160,6 +160,7 @@ FEW_COLUMNS_KERNEL(1)
 FEW_COLUMNS_KERNEL(2)
 FEW_COLUMNS_KERNEL(3)
 FEW_COLUMNS_KERNEL(4)
+FEW_COLUMNS_KERNEL(5)
 
 // A thread a row, by way of shared memory: many short rows that begin on no 16 bytes. Weights are floats there.
 template <int WIDTH>

@@ -10,6 +10,7 @@ from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
 UNROLL = 2  # as in cuda_row.cu
 ROWS = 4
 PACK_BYTES = 16
+MOST_FEW_COLUMNS, FEWEST_THREADS = 5, 2**12  # of some rows each
 LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 512, 2**10
 SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES: a thread has a row
@@ -33,7 +34,7 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         name, blocks = chosen
         program.launch(name, blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
         return y
-    if found := few_columns_of("weighted_sum", x):
+    if found := few_columns_of("weighted_sum", x, MOST_FEW_COLUMNS, FEWEST_THREADS):
         name, blocks = found
         program.launch(name, blocks, THREADS, x, w, y, rows, overlaps=True)
         return y

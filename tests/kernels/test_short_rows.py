@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from roofscope.kernels.shared import norm_lanes
+from roofscope.kernels.shared.packs import THREADS_AT_ONCE
 from roofscope.kernels.shared.slab import SLAB_BYTES, Slab, Space, slab_of
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
@@ -238,7 +239,9 @@ def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem:
         name, blocks, threads, _ = taken = launched.pop()
         assert not launched
         packed = cols * size % 16 == 0
-        if cols * size <= 128 and not packed:
+        if name == f"weighted_sum_few_columns_{cols}":
+            assert cols <= module.MOST_FEW_COLUMNS
+        elif cols * size <= 128 and not packed:
             assert_takes_loose_rows(text, taken, rows, cols, size)
         elif packed and cols * size <= 256:
             kind, lanes = re.fullmatch(r".*_(pairs|lanes)_(\d+)", name).groups()  # type: ignore[union-attr]
@@ -249,6 +252,33 @@ def test_very_many_short_rows_have_a_thread_or_few_lanes_each(kernel: str, stem:
                 or f"{kind}_{lanes}, " in text
                 or f"PAIRS_KERNEL({lanes})" in text
             )
+
+
+@pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:6])
+def test_lanes_of_few_short_rows_have_a_pack_each(kernel: str, stem: str, others: str) -> None:
+    """A warp a row would be many blocks of lanes that have nothing."""
+    module, text = launcher(kernel, stem), source(kernel, stem)
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    for rows, packs in product((129, 4015, 4096), (1, 2, 3, 4, 5, 8, 9)):
+        x = torch.empty(rows, packs * 8, dtype=torch.bfloat16)
+        beside = [x.new_empty(packs * 8) if of == "c" else torch.empty_like(x) for of in others]
+        module.run(Program(), x, *beside)
+        name, blocks, threads = launched.pop()
+        group = name.removeprefix(kernel.removesuffix("_fp8") + "_")
+        if packs > 8:
+            assert group == "warp_1"
+            continue
+        lanes = int(group.removeprefix("pairs_"))
+        assert packs <= lanes < 2 * packs
+        assert f"{lanes}, 2, " in text or f"_pairs_{lanes}" in text
+        assert (blocks - 1) * threads < rows * lanes <= blocks * threads
 
 
 @pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:5])
@@ -281,6 +311,30 @@ def test_loose_rows_of_any_number_have_lanes_enough(kernel: str, stem: str, othe
             )
     assert kinds & {"slab", "held"}
     assert "ones" in kinds
+
+
+@pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:4])
+def test_rows_that_would_go_by_elements_go_by_words(kernel: str, stem: str, others: str) -> None:
+    """Of nine columns on, where all begin on a word; unless slabs take them."""
+    module = launcher(kernel, stem)
+    launched: list[str] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(self, name: str, *_: object, **__: object) -> None:
+            launched.append(name.removeprefix(f"{kernel}_"))
+
+    for (rows, cols), expected in {
+        **dict.fromkeys([(4808, 10), (4808, 14), (7, 10)], "ones_4_by_4"),
+        (4808, 12): "ones_4_by_8",
+        (4808, 6): "elements_2_4",
+        (4808, 11): "elements_4_4",
+        (262_144, 10): "held_16_2" if kernel == "softmax" else "slab_2_1",
+    }.items():
+        x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+        module.run(Program(), x, *(x.new_empty(cols) if of == "c" else torch.empty_like(x) for of in others))
+        assert launched.pop() == expected
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -323,6 +377,24 @@ def test_cross_entropy_gives_a_thread_a_very_short_row(rows: int, cols: int, nam
     x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
     found = module.slab_of_rows(x)
     assert name == (f"slab_{found.width}_1" if found else module.short_kernel(rows, cols, x, 132)[0][14:])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_cross_entropy_gives_a_thread_whole_words_of_rows_of_a_few_columns(dtype: torch.dtype) -> None:
+    module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
+    for rows, cols in product((65_536, 65_537, 564_992), range(1, 5)):
+        x, labels = torch.empty(rows * cols + 1, dtype=dtype), torch.empty(rows + 1, dtype=torch.int64)
+        logits = x[:-1].view(rows, cols)
+        name, blocks, threads = module.rows_kernel(logits, labels[:-1])
+        assert f"SHORT_KERNEL(rows_{cols}, {threads}, rows_of_a_thread<{cols}>)" in text
+        assert name == f"cross_entropy_rows_{cols}"
+        each = module.ROWS_OF_THREAD
+        assert (blocks - 1) * threads * each < rows <= blocks * threads * each
+        assert module.rows_kernel(x[1:].view(rows, cols), labels[:-1]) is None  # begin on no word
+        assert module.rows_kernel(logits, labels[1:]) is None
+    for rows, cols in ((65_535, 2), (70_001, 5), (0, 2), (70_001, 0)):
+        labels = torch.empty(rows, dtype=torch.int64)
+        assert module.rows_kernel(torch.empty(rows, cols, dtype=dtype), labels) is None
 
 
 @pytest.mark.parametrize(
@@ -478,14 +550,14 @@ def test_threads_have_whole_words_of_many_rows_of_a_few_columns(
             launched.append((name, grid, block))
 
     each = 16 // dtype.itemsize
-    for rows, cols in product((2**16, 70_001, 1_018_357), range(1, 6)):
+    for rows, cols in product((2**16, 70_001, 2**18, 1_018_357), range(1, 7)):
         x = torch.empty(rows * cols + 1, dtype=dtype)
         beside = [x.new_empty(cols)] if kernel == "weighted_sum" else []
         module.run(Program(), x[:-1].view(rows, cols), *beside)
         module.run(Program(), x[1:].view(rows, cols), *beside)  # begins on no 16 bytes
         loose, (name, blocks, threads) = launched.pop(), launched.pop()
         assert "few_columns" not in loose[0]
-        if cols == 5:
+        if cols > module.MOST_FEW_COLUMNS or rows < each * module.FEWEST_THREADS:
             assert "few_columns" not in name
             continue
         assert name == f"{kernel}_few_columns_{cols}"
@@ -494,8 +566,11 @@ def test_threads_have_whole_words_of_many_rows_of_a_few_columns(
         assert (blocks - 1) * threads * each < rows <= blocks * threads * each
 
 
-def test_a_copy_of_more_than_a_wave_is_one_of_two_packs_a_thread() -> None:
-    module, text = launcher("copy", "cuda_packed"), source("copy", "cuda_packed")
+@pytest.mark.parametrize(
+    ("kernel", "inputs", "least"), [("copy", 1, 1.0), ("vector_add", 2, 0.75), ("swish", 1, 1.5)]
+)
+def test_a_map_of_more_than_a_wave_has_two_packs_a_thread(kernel: str, inputs: int, least: float) -> None:
+    module, text = launcher(kernel, "cuda_packed"), source(kernel, "cuda_packed")
     launched: list[tuple[str, int, int]] = []
 
     class Program:
@@ -504,12 +579,13 @@ def test_a_copy_of_more_than_a_wave_is_one_of_two_packs_a_thread() -> None:
         def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
             launched.append((name, grid, block))
 
-    wave = 132 * module.THREADS_AT_ONCE * 4  # elements
-    for n, each in ((1, 1), (wave, 1), (wave + 1, 2), (1_655_168, 2), (2 * wave, 2), (2 * wave + 1, 1)):
-        module.run(Program(), torch.empty(n))
+    wave = 132 * THREADS_AT_ONCE * 4  # elements
+    first = int(wave * least)
+    for n, each in ((1, 1), (first, 1), (first + 1, 2), (2 * wave, 2), (2 * wave + 1, 1)):
+        module.run(Program(), *[torch.empty(n)] * inputs)
         name, blocks, threads = launched.pop()
-        assert name == f"copy_{each}"
-        assert f"COPY_KERNEL({each})" in text
+        assert name == f"{kernel}_{each}"
+        assert f"COPY_KERNEL({each})" in text or f" {name}(" in text
         assert (blocks - 1) * threads * each * 4 < n <= blocks * threads * each * 4
 
 
