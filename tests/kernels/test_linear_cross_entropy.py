@@ -1,5 +1,6 @@
 """Labels of the fused linear layer and cross-entropy: -100 is ignored, and what is no column gives NaN."""
 
+import re
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.shared.wgmma_plans import EQUAL
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels import interpreter
@@ -53,6 +55,40 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected", "shares"),
+    [
+        (4737, 795, 7207, "tile_128x160_pair", True),  # 95 tiles of pairs, for 66
+        (1603, 5256, 6997, "tile_128x256_pair", True),  # 147
+        (8448, 256, 4096, "tile_128x256_pair", True),  # 33: all of them
+        (1824, 99_741, 1279, "tile_128x256_pair", True),  # 3120, and 18 of them in a round of their own
+        (5000, 2320, 64, "tile_128x128", False),  # one step of hidden
+    ],
+)
+def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
+    rows: int, vocab: int, hidden: int, expected: str, shares: bool
+) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    name, plan = module.best_tile(rows, vocab, MULTIPROCESSORS, hidden)
+    assert name == expected
+    assert plan.blocks <= MULTIPROCESSORS
+    assert (plan.alone < module.TILES[name].count(rows, vocab)) == shares
+
+
+def test_tiles_are_those_of_the_kernels() -> None:
+    """The launcher sizes the grid, the maps and what parts leave by its own list."""
+    module, source = load_module(FOLDER / "cuda_wgmma.py"), (FOLDER / "cuda_wgmma.cu").read_text()
+    for name in module.TILES.keys() - module.PARTS.keys():
+        tile = module.TILES[name]
+        ((kind, rest),) = re.findall(rf"STATISTICS_OF_(\w+)\({name}, ([\d, ]+)\)", source)
+        shares = kind == "SHARES"
+        given = [int(number) for number in rest.split(", ")]
+        rows = 128 if shares else given[0] * 64
+        assert (tile.rows, tile.columns, tile.stages) == (rows, *given[-2:]), name
+        assert (tile.above, tile.parts) == ((2, EQUAL) if shares else (1, 1)), name
+        assert tile.shared_bytes + 8 <= 227 * 1024, name
+
+
+@pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "expected"),
     [
         (1, 98_056, 1259, "few_rows"),
@@ -64,7 +100,8 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
         (1, 649, 5947, "few_rows"),
         (2, 472, 325, "few_rows"),  # a copy is a launch more
         (18, 811, 7929, "tile_64x64_by_8"),
-        (1, 649, 0, "tile_128x256_pair"),
+        (1, 439, 119, "few_rows"),
+        (1, 649, 0, "tile_64x64"),
     ],
 )
 def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, expected: str) -> None:
