@@ -17,9 +17,12 @@ _STEP = _WORDS_AT_ONCE * 32  # elements of hidden that a warp reads at once
 _MOST_SHARED = 222 * 1024  # beside what blocks join their statistics in
 _MOST_PARTS = 8  # of hidden: the sums of a row of x meet in one block
 _X_AT_ONCE = 32  # elements of x that a thread brings at once
-# About the times of a start, of elements of x or words of w that are read at once where memory is not what
-# bounds it, of what warps leave for each other, and of logits of parts that a block joins at once.
-_START_NS, _X_NS, _WORDS_NS, _SHARING_NS, _PARTS_NS, _BYTES_PER_NS = 2000, 700, 800, 400, 700, 3200
+# About the times of a start, and of each 8 rows of x more; of elements of x or words of w that are read at
+# once where memory is not what bounds it; of a warp's 16 rows times 8 of x and 32 elements of hidden, longer
+# where x has several times 8; and, for each 8 rows of x, of what warps leave for each other and of logits of
+# parts that a block joins at once. Fitted to 40 sizes on H200s.
+_START_NS, _ROWS_NS, _X_NS, _WORDS_NS = 2000, 900, 700, 800
+_SHIFTS_NS, _SHARING_NS, _PARTS_NS, _BYTES_PER_NS = 2.8, 800, 1200, 4300
 _COLUMNS_AT_ONCE, _PARTS_AT_ONCE = 2048, 4  # of those, as in cuda_wgmma.cu
 
 
@@ -47,7 +50,8 @@ def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts
 
     Where w has few rows, warps share them along hidden, and so do blocks where one round has room for all.
     """
-    units = -(-vocab // (8 * _ROWS_OF_WARP)) * 8
+    units, groups = -(-vocab // (8 * _ROWS_OF_WARP)) * 8, room // 8
+    start_ns = _START_NS + (groups - 1) * _ROWS_NS
     grids: list[Grid] = []
     choices = ((at_once, sharing) for at_once in range(1, _WARPS + 1) for sharing in {1, _WARPS // at_once})
     for (at_once, sharing), parts in itertools.product(choices, range(1, most_parts + 1)):
@@ -60,10 +64,11 @@ def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts
         x_ns = -(-_pitch(columns) * room // (_WARPS * 32 * _X_AT_ONCE)) * _X_NS
         words_ns = rounds * -(-columns // (_STEP * sharing)) * _WORDS_NS
         if sharing > 1:
-            words_ns += rounds * _SHARING_NS
-        time_ns = _START_NS + x_ns + math.hypot(words_ns, 2 * vocab * hidden / _BYTES_PER_NS)
+            words_ns += rounds * _SHARING_NS * groups
+        shifts_ns = rounds * at_once * columns / 32 * groups**2 * _SHIFTS_NS
+        time_ns = start_ns + x_ns + math.hypot(words_ns, shifts_ns, 2 * vocab * hidden / _BYTES_PER_NS)
         if parts > 1:
-            time_ns += -(-vocab // _COLUMNS_AT_ONCE) * -(-parts // _PARTS_AT_ONCE) * _PARTS_NS
+            time_ns += -(-vocab // _COLUMNS_AT_ONCE) * -(-parts // _PARTS_AT_ONCE) * _PARTS_NS * groups
         grids.append(Grid(blocks, at_once, sharing, -(-hidden // columns), columns, time_ns))
     return min(grids, key=lambda grid: (grid.time_ns, -grid.blocks * grid.parts))
 

@@ -100,6 +100,8 @@ def test_tiles_are_those_of_the_kernels() -> None:
         (1, 649, 5947, "few_rows"),
         (2, 472, 325, "few_rows"),  # a copy is a launch more
         (18, 811, 7929, "tile_64x64_by_8"),
+        (26, 2927, 1263, "tile_64x64"),  # more than eight rows of x make more work of each row of w
+        (32, 693, 283, "tile_64x64"),
         (1, 439, 119, "few_rows"),
         (1, 649, 0, "tile_64x64"),
     ],
