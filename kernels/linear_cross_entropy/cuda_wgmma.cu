@@ -4,8 +4,9 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh. Where a product would store its
 //   tile, a thread has 64 logits of each of two rows (of 256 columns): their maximum and the sum of their powers meet
 //   those of three other lanes and go to memory, 8 bytes for 512. The lane that has the label's logit stores it too. A
-//   second kernel joins the tiles of a row. Few rows of x meet a w whose rows begin anywhere by mma.sync: few_rows.cuh;
-//   where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts.
+//   second kernel joins the tiles of a row. Where the last round of pairs of blocks would be filled in part, all pairs
+//   share its tiles equally: shared/tile_shares.cuh. Few rows of x meet a w whose rows begin anywhere by mma.sync:
+//   few_rows.cuh; where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -75,19 +76,68 @@ __device__ __forceinline__ void leave_statistics(
     }
 }
 
-template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
+template <int CONSUMERS, int BLOCK_N, int STAGES>
 __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
-    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
-    const Tiles tiles(rest.rows, rest.vocab, rank_among<CLUSTER>());
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N>;
+    const Tiles tiles(rest.rows, rest.vocab, 0);
     const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
     let_next_start();  // all blocks run at once, so that those of the next kernel keep none away
-    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
-                             unsigned&, int warpgroup) {
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const typename Tiles::Position& at, unsigned&,
+                             int warpgroup) {
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
         leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
     };
-    for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
+    for_each_tile<CONSUMERS, BLOCK_N, STAGES, 1>(x, w, steps, tiles, compute);
+}
+
+// The same by pairs of blocks. Where the last round of the grid would be filled in part, all pairs share its tiles equally.
+template <int BLOCK_N, int STAGES>
+__device__ __forceinline__ void statistics_of_shares(
+    const CUtensorMap& x, const CUtensorMap& w, const Rest& rest, const TileParts& parts, long long alone
+) {
+    constexpr int CONSUMERS = 2, CLUSTER = 2;
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
+    extern __shared__ __align__(1024) unsigned char stages[];
+    Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER> ring(stages, rank_in_cluster());
+    const auto own_warpgroup = [] { return __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0); };
+    const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
+    let_next_start();
+    wait_for_previous();
+    if (own_warpgroup() == CONSUMERS) {
+        give_registers<40>();
+        if (threadIdx.x % WARPGROUP == 0) {
+            const Tiles tiles(rest.rows, rest.vocab, ring.rank);
+            Turns<CLUSTER, EQUAL> turns(tiles.count(), steps, static_cast<unsigned>(alone));
+            while (turns.next()) {
+                const auto at = tiles.at(turns.tile);
+                for (int step = turns.first; step < turns.last; ++step) ring.fill(x, w, step, at.row, at.in_b);
+            }
+        }
+    } else {
+        take_registers<232>();
+        const int warpgroup = own_warpgroup();  // again, or it waits on the stack
+        const Tiles tiles(rest.rows, rest.vocab, ring.rank);
+        Turns<CLUSTER, EQUAL> turns(tiles.count(), steps, static_cast<unsigned>(alone));
+        const auto index = [&](unsigned place) { return (place * CLUSTER + ring.rank) * CONSUMERS + warpgroup; };
+        while (turns.next()) {
+            float logits[BLOCK_N / 2] = {};
+            ring.add_products(logits, turns.last - turns.first, warpgroup);
+            if (turns.first > 0) {
+                parts.leave(logits, index(turns.place()), warpgroup);
+                continue;
+            }
+            if (turns.last < steps) {
+                for (unsigned other = turns.place() + 1; turns.begin_of(other) < turns.end_of_tile(); ++other) {
+                    if (turns.begin_of(other) < turns.begin_of(other + 1)) parts.add(logits, index(other), warpgroup);
+                }
+            }
+            const auto at = tiles.at(turns.tile);
+            leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
+        }
+    }
+    // No block may leave while another still arrives at its barriers.
+    meet_cluster();
 }
 
 // Of a tile's columns each block has a part, which is a piece by itself.
@@ -102,21 +152,29 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
     });
 }
 
-#define STATISTICS(NAME, THREADS, CLUSTER, BODY)                                                                  \
+#define STATISTICS(NAME, THREADS, CLUSTER, ...)                                                                   \
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)                      \
         NAME(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w,                        \
              const long long* __restrict__ labels, Statistics* __restrict__ pieces, float* __restrict__ at_label, \
-             long long rows, long long vocab, long long hidden) {                                                 \
-        BODY(x, w, {labels, pieces, at_label, rows, vocab, hidden});                                              \
+             long long rows, long long vocab, long long hidden, float* sums, Flag* flags, Flag ticket,            \
+             long long alone) {                                                                                   \
+        const Rest rest{labels, pieces, at_label, rows, vocab, hidden};                                           \
+        __VA_ARGS__;                                                                                              \
     }
-#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                            \
-    STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, CLUSTER, (statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES, CLUSTER>))
-STATISTICS_OF_TILES(tile_128x256_pair, 2, 256, 4, 2)
-STATISTICS_OF_TILES(tile_128x256, 2, 256, 4, 1)
-STATISTICS_OF_TILES(tile_128x128, 2, 128, 6, 1)
-STATISTICS_OF_TILES(tile_64x128, 1, 128, 8, 1)
-STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
-STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, (statistics_of_parts<8, 8>))
+#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                     \
+    STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, 1, statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
+#define STATISTICS_OF_SHARES(NAME, BLOCK_N, STAGES)                                                               \
+    STATISTICS(                                                                                                   \
+        NAME, 3 * WARPGROUP, 2,                                                                                   \
+        statistics_of_shares<BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)                  \
+    )
+STATISTICS_OF_SHARES(tile_128x256_pair, 256, 4)
+STATISTICS_OF_SHARES(tile_128x160_pair, 160, 4)
+STATISTICS_OF_TILES(tile_128x256, 2, 256, 4)
+STATISTICS_OF_TILES(tile_128x128, 2, 128, 6)
+STATISTICS_OF_TILES(tile_64x128, 1, 128, 8)
+STATISTICS_OF_TILES(tile_64x64, 1, 64, 8)
+STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, statistics_of_parts<8, 8>(x, w, rest))
 
 WHOLE_ROWS_KERNEL
 

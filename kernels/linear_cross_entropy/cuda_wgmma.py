@@ -1,34 +1,42 @@
 """Launcher of cuda_wgmma.cu: a linear layer's cross-entropy on the tensor cores by TMA and wgmma."""
 
+import functools
+import math
+from dataclasses import replace
+
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.linear_cross_entropy import few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.loose_rows import is_whole
-from roofscope.kernels.shared.wgmma_tiles import Tile
-from roofscope.kernels.shared.whole_rows import both_in_whole_units
+from roofscope.kernels.shared.tile_shares import new_ticket
+from roofscope.kernels.shared.wgmma_plans import EQUAL, ROW, Plan
+from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
+from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-# As in cuda_wgmma.cu, and the time of a step on an H100; that of the last three is a guess.
+# As in cuda_wgmma.cu. The times are those of the same tiles in products; that of 256 columns by one block is
+# to the pair's as it was here on an H100.
 TILES = {
-    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=690, cluster=2),
-    "tile_128x256": Tile(128, 256, stages=4, step_ns=780),
-    "tile_128x128": Tile(128, 128, stages=6, step_ns=440),
-    "tile_64x128": Tile(64, 128, stages=8, step_ns=270),
-    "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
-    "tile_64x64_by_8": Tile(64, 64, stages=8, step_ns=200),
+    "tile_128x256_pair": MATMUL_TILES["tile_128x256_pair"],
+    "tile_128x160_pair": MATMUL_TILES["tile_128x160_2x1"],
+    "tile_128x256": replace(MATMUL_TILES["tile_128x256"], step_ns=650, parts=1),
+    "tile_128x128": replace(MATMUL_TILES["tile_128x128"], parts=1),
+    "tile_64x128": replace(MATMUL_TILES["tile_64x128"], parts=1),
+    "tile_64x64": MATMUL_TILES["tile_64x64"],
+    "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
 }
 PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
-_EXCHANGE_NS = 2000  # of their sums; a guess
+_EXCHANGE_NS = 1650  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _FEW = "few_rows"
-# About the times of a launch more, of a copy of w, of a tile beside its steps, of tiles that wait for memory.
-_COPY_NS, _COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 1300, 3900, 2500, 3500
+# About the times of a launch more, of a copy of w, of what is beside tiles, of tiles that wait for memory.
+_COPY_NS, _COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 1300, 3900, 2000, 3500
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -53,24 +61,34 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
     Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
     may do without.
     """
-    steps = -(-hidden // _STEP)
-
-    def rounds_of(name: str) -> int:
-        return -(-TILES[name].count(rows, vocab) * PARTS.get(name, 1) // multiprocessors)
-
-    def time(name: str) -> int:
-        parts = PARTS.get(name, 1)
-        exchange_ns = _EXCHANGE_NS if parts > 1 else 0
-        return rounds_of(name) * (-(-steps // parts) * TILES[name].step_ns + exchange_ns)
-
-    best = min(TILES, key=time)
+    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     room = few_rows.room_of(rows, hidden)
     if not (is_loose and room and vocab):
-        return best
+        return name
     bytes_of_w = 2 * vocab * hidden
-    tiles_ns = max(time(best) + rounds_of(best) * _BESIDE_NS, bytes_of_w / _BYTES_PER_NS)
+    tiles_ns = max(plan.time_ns, bytes_of_w / _BYTES_PER_NS) + _BESIDE_NS
     copied_ns = _COPY_NS + 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
-    return _FEW if few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns < copied_ns else best
+    return _FEW if few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns < copied_ns else name
+
+
+@functools.lru_cache(maxsize=4096)
+def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, Plan]:
+    """That of least time, and the plan by which blocks have its tiles."""
+    plans = {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in TILES}
+    return min(plans.items(), key=lambda item: item[1].time_ns)
+
+
+def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> Plan:
+    """The plan of least time for a tile of this name."""
+    steps, tile, on_lines = -(-hidden // _STEP), TILES[name], pitch(2 * hidden) % ROW == 0
+    aligned = (on_lines, on_lines)
+    if name not in PARTS:
+        plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
+        return min(plans, key=lambda plan: plan.time_ns)
+    blocks = tile.count(rows, vocab) * PARTS[name]
+    each_ns = -(-steps // PARTS[name]) * tile.step_of(aligned) + _EXCHANGE_NS
+    all_ns = -(-blocks // multiprocessors) * each_ns
+    return Plan(blocks, blocks, math.hypot(all_ns, 2 * (rows + vocab) * hidden / _BYTES_PER_NS))
 
 
 def launch(
@@ -117,9 +135,9 @@ def _of_few_rows(
         program.launch("join_parts", rows, _THREADS_OF_PARTS, *arguments, overlaps=True)
         return loss
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
-    pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label)
-    assert pieces is not None
-    return _joined(program, pieces, at_label, labels, loss, vocab)
+    to = loss if grid.joins else None
+    pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label, to)
+    return loss if pieces is None else _joined(program, pieces, at_label, labels, loss, vocab)
 
 
 def _pieces_of_tiles(
@@ -131,16 +149,20 @@ def _pieces_of_tiles(
     at_label: torch.Tensor,
 ) -> torch.Tensor:
     """The pieces of each row, one of a tile, or of a block's part of it."""
-    tile, (rows, hidden), vocab = TILES[name], x.shape, len(w)
+    tile, parts, (rows, hidden), vocab = TILES[name], PARTS.get(name, 1), x.shape, len(w)
+    plan = plan_of(name, rows, vocab, program.multiprocessor_count, hidden)
     x, w = both_in_whole_units(program, x, w)
-    parts, tiles = PARTS.get(name, 1), tile.count(rows, vocab)
-    blocks = tiles * parts if parts > 1 else tile.blocks(tiles, program.multiprocessor_count)
     pieces = torch.empty((rows, -(-vocab // tile.columns) * parts, 2), dtype=torch.float32, device=x.device)
+    # Parts of tiles that meet in memory, and of each a flag that it is there.
+    sums, flags = pieces, pieces
+    if tile.parts == EQUAL and plan.alone < tile.count(rows, vocab):
+        sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=x.device)
+        flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=x.device)
     program.launch(
-        *(name, blocks, tile.threads),
-        *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.b_rows, _STEP))),
-        *(labels, pieces, at_label, rows, vocab, hidden),
-        shared_bytes=tile.shared_bytes + 8,  # a barrier more
+        *(name, plan.blocks, tile.threads),
+        *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.columns // tile.above, _STEP))),
+        *(labels, pieces, at_label, rows, vocab, hidden, sums, flags, new_ticket(), plan.alone),
+        shared_bytes=tile.shared_bytes,
         overlaps=True,
     )
     return pieces

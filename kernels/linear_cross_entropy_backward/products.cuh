@@ -2,7 +2,7 @@
 //
 // wgmma transposes w and x, and d for dw, as they lie in shared memory. The tiles and the ring are those of
 // shared/wgmma_tiles.cuh, by clusters of two. Where the last round of the grid would be filled in part, all clusters share
-// its tiles equally: shared/tile_shares.cuh.
+// its tiles equally: shared/tile_shares.cuh. Where these are few, blocks have small ones: small_products.cuh.
 #pragma once
 
 #include "shared/wgmma_tiles.cuh"
@@ -53,13 +53,14 @@ __device__ __forceinline__ void exchange(float (&sum)[128], float* sums, long lo
     }
 }
 
-__device__ __forceinline__ void scale_rows_of(float (&sum)[128], const float* scales, int top, long long rows) {
+template <int COUNT>
+__device__ __forceinline__ void scale_rows_of(float (&sum)[COUNT], const float* scales, int top, long long rows) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int row = top + threadIdx.x % WARPGROUP / WARP * 16 + threadIdx.x % WARP / 4 + half * 8;
         const float scale = row < rows ? scales[row] : 0.0f;
 #pragma unroll
-        for (int i = half * 2; i < 128; i += 4) sum[i] *= scale, sum[i + 1] *= scale;
+        for (int i = half * 2; i < COUNT; i += 4) sum[i] *= scale, sum[i + 1] *= scale;
     }
 }
 
@@ -174,5 +175,7 @@ __device__ __forceinline__ void multiply_d(
     }
 MULTIPLY_D(add_to_dx, false)
 MULTIPLY_D(make_dw, true)
+
+#include "linear_cross_entropy_backward/small_products.cuh"
 
 WHOLE_ROWS_KERNEL

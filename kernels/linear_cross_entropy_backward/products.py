@@ -1,5 +1,6 @@
 """Launches ``products.cuh``: the two products with the gradient of logits, d."""
 
+import functools
 import math
 from dataclasses import replace
 
@@ -7,9 +8,12 @@ import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, Plan, Tile
+from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, Plan, Tile
 
 TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in products.cuh
+SMALL_TILE = TILES["tile_64x64"]  # as in small_products.cuh
+_AMID_LINES = (False, False)  # rows of what is multiplied, mostly
+_SURELY = 1.2  # times the time of small tiles, which that of large ones exceeds
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
 _PART_NS = 1500  # that a block takes to add a part of a tile
@@ -36,8 +40,12 @@ def add_to_dx(
 
     Of d, whose rows may be longer, as many columns as w has rows.
     """
-    maps = tensor_map(d, (TILE.rows, STEP)), tensor_map(w, (STEP, BAND))
-    _launch(program, "add_to_dx", maps, dx, sums, len(w), adds, keeps, scales)
+    small = not (adds or keeps) and takes_small_tiles(*dx.shape, len(w), program.multiprocessor_count)
+    maps = tensor_map(d, ((SMALL_TILE if small else TILE).rows, STEP)), tensor_map(w, (STEP, BAND))
+    if small:
+        _launch_small(program, "small_dx", maps, dx, len(w), scales)
+    else:
+        _launch(program, "add_to_dx", maps, dx, sums, len(w), adds, keeps, scales)
 
 
 def make_dw(
@@ -51,7 +59,28 @@ def make_dw(
 ) -> None:
     """Make dw = d^T x, with ``sums`` as above."""
     maps = tensor_map(d, (STEP, BAND)), tensor_map(x, (STEP, BAND))
-    _launch(program, "make_dw", maps, dw, sums, len(x), adds, keeps)
+    if not (adds or keeps) and takes_small_tiles(*dw.shape, len(x), program.multiprocessor_count):
+        _launch_small(program, "small_dw", maps, dw, len(x))
+    else:
+        _launch(program, "make_dw", maps, dw, sums, len(x), adds, keeps)
+
+
+def _launch_small(
+    program: CudaProgram,
+    name: str,
+    maps: tuple[Argument, Argument],
+    c: torch.Tensor,
+    k: int,
+    scales: torch.Tensor | None = None,
+) -> None:
+    (m, n), is_loose = c.shape, c.shape[1] * c.element_size() % 16 != 0
+    blocks = min(SMALL_TILE.count(m, n), program.multiprocessor_count)
+    program.launch(
+        *(name, blocks, SMALL_TILE.threads, *maps, maps[0] if is_loose else tensor_map(c, (64, 64))),
+        *(m, n, k, 0 if scales is None else scales, c if is_loose else 0),
+        shared_bytes=SMALL_TILE.shared_bytes,
+        overlaps=True,
+    )
 
 
 def _launch(
@@ -85,6 +114,15 @@ def _launch(
     )
 
 
+@functools.lru_cache(maxsize=4096)
+def takes_small_tiles(m: int, n: int, k: int, multiprocessors: int) -> bool:
+    """Whether blocks alone are faster than pairs, whose tiles would be few."""
+    if not m * n:
+        return False
+    (small,) = SMALL_TILE.plans(m, n, -(-k // STEP), multiprocessors, _AMID_LINES)
+    return small.time_ns * _SURELY < plan_of(m, n, k, multiprocessors).time_ns
+
+
 def plan_of(m: int, n: int, k: int, multiprocessors: int) -> Plan:
     """All tiles one by one, or the last round shared where that is faster."""
     steps, count = -(-k // STEP), TILE.count(m, n)
@@ -104,4 +142,5 @@ def plan_of(m: int, n: int, k: int, multiprocessors: int) -> Plan:
     units = most if shared.alone else min(most, min(rest * parts, most), key=shared_ns)
     if shared_ns(units) >= steps * TILE.step_ns:
         return alone
-    return replace(shared, blocks=units * TILE.cluster)
+    time_ns = alone.time_ns - steps * TILE.step_ns + shared_ns(units)
+    return replace(shared, blocks=units * TILE.cluster, time_ns=time_ns)

@@ -10,7 +10,8 @@
 //   few for the exponent, it is the base. A warp a row joins the sums, and tells whether the row's powers have one base. Such powers
 //   are d but for a factor of the row, and for the label, which is stored again: rows of x take the factor for dw, and
 //   rows of dx in the end. Of other rows another kernel makes d where the powers lie, a warp a row of a tile. The products
-//   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32. Few rows have
+//   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32. Where pairs of
+//   blocks would have few tiles, logits and products have tiles of 64 x 64: small_products.cuh there. Few rows have
 //   kernels of their own, without a sample: few_powers.cuh, which has more of them in linear_cross_entropy_backward/few_rows.cuh.
 //   Where rows of w begin anywhere those of up to 32 rows are linear_cross_entropy_backward/loose_few.cuh.
 // Idea: linear_cross_entropy/cuda_wgmma and linear_cross_entropy_backward/cuda_wgmma make the logits once each, a
@@ -58,15 +59,16 @@ __device__ __forceinline__ float base_of(const float* maxima, long long row) {
     return fmaxf(fmaxf(four.x, four.y), fmaxf(four.z, four.w)) + BASE_ABOVE_SAMPLE;
 }
 
-extern "C" __global__ void
-__cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) powers_of_tiles(
-    const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w,
-    const __grid_constant__ CUtensorMap powers, const long long* __restrict__ labels, const float* __restrict__ maxima,
-    Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows, long long vocab, long long hidden
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
+__device__ __forceinline__ void make_powers_of_tiles(
+    const CUtensorMap& x, const CUtensorMap& w, const CUtensorMap& powers, const long long* labels, const float* maxima,
+    Statistics* pieces, float* at_label, long long rows, long long vocab, long long hidden
 ) {
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
     const Tiles tiles(rows, vocab, rank_among<CLUSTER>());
     const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
-    const auto compute = [&](Steps& ring, const Tiles::Position& at, unsigned& stored, int warpgroup) {
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
+                             unsigned& stored, int warpgroup) {
         const int left = static_cast<int>(min(vocab - at.in_b, 1ll * BLOCK_N)), top = at.row + warpgroup * 64;
         // Of the thread's two rows, while the first products run.
         int wanted[2];
@@ -99,6 +101,19 @@ __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1
     };
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
+
+#define POWERS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                                \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+        NAME(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap w,                        \
+             const __grid_constant__ CUtensorMap powers, const long long* __restrict__ labels,                    \
+             const float* __restrict__ maxima, Statistics* __restrict__ pieces, float* __restrict__ at_label,     \
+             long long rows, long long vocab, long long hidden) {                                                 \
+        make_powers_of_tiles<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(                                                \
+            x, w, powers, labels, maxima, pieces, at_label, rows, vocab, hidden                                   \
+        );                                                                                                        \
+    }
+POWERS_OF_TILES(powers_of_tiles, CONSUMERS, BLOCK_N, STAGES, CLUSTER)
+POWERS_OF_TILES(powers_of_small_tiles, 1, LEAST_TILE, LEAST_STAGES, 1)
 
 // ---- The gradient of the logits ------------------------------------------------------------------
 
@@ -152,12 +167,12 @@ extern "C" __global__ void scale_rows(
 extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) make_weights(
     SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const RowResult* __restrict__ results,
     const float* __restrict__ scales, const long long* __restrict__ labels, const SCALAR* __restrict__ dloss,
-    long long width, long long count, long long blocks_of_row
+    long long width, long long count, long long log2_piece, long long blocks_of_row
 ) {
     wait_for_previous();
     const long long row = blockIdx.x / blocks_of_row;
     if (scales[row] != 1.0f) return;
-    PartOfRow{width, blocks_of_row, log2_of(BLOCK_N)}.make_weights(
+    PartOfRow{width, blocks_of_row, log2_piece}.make_weights(
         powers + row * width, pieces + row * count, results[row], to_float(dloss[row]), labels[row]
     );
 }

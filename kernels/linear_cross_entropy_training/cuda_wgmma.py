@@ -7,11 +7,13 @@ from roofscope.kernels.linear_cross_entropy_backward import loose_few
 from roofscope.kernels.linear_cross_entropy_backward.few_rows import FEW
 from roofscope.kernels.linear_cross_entropy_backward.products import (
     BAND,
+    SMALL_TILE,
     STEP,
     TILE,
     add_to_dx,
     make_dw,
     sums_between,
+    takes_small_tiles,
 )
 from roofscope.kernels.linear_cross_entropy_training import few_powers
 from roofscope.kernels.shared.limits import require_32_bit_product
@@ -83,17 +85,20 @@ def _make_d(
     Gives the factors, and x with its rows times them.
     """
     (rows, hidden), vocab, width = x.shape, len(w), d.shape[1]
-    count = -(-vocab // TILE.columns)
+    has_sample = is_worth_a_sample(x, w)
+    small = not has_sample and takes_small_tiles(rows, vocab, hidden, program.multiprocessor_count)
+    tile = SMALL_TILE if small else TILE
+    count = -(-vocab // tile.columns)
     pieces = torch.empty((rows, count, 2), dtype=torch.float32, device=x.device)
     at_label, scales = torch.empty((2, rows), dtype=torch.float32, device=x.device)
     results = torch.empty((rows, 2), dtype=torch.float32, device=x.device)
-    has_sample = is_worth_a_sample(x, w)
     maxima = _maxima_of_sample(program, x, w) if has_sample else 0
-    of_x, of_w = tensor_map(x, (TILE.rows, STEP)), tensor_map(w, (TILE.columns // TILE.cluster, STEP))
+    of_x, of_w = tensor_map(x, (tile.rows, STEP)), tensor_map(w, (tile.columns // tile.cluster, STEP))
     program.launch(
-        *("powers_of_tiles", TILE.plan(rows, vocab, 1, program.multiprocessor_count).blocks, TILE.threads),
+        "powers_of_small_tiles" if small else "powers_of_tiles",
+        *(tile.plan(rows, vocab, 1, program.multiprocessor_count).blocks, tile.threads),
         *(of_x, of_w, tensor_map(d, (64, BAND)), labels, maxima, pieces, at_label, rows, vocab, hidden),
-        shared_bytes=TILE.shared_bytes,
+        shared_bytes=tile.shared_bytes,
         overlaps=True,
     )
     program.launch(
@@ -101,10 +106,10 @@ def _make_d(
         *(loss, results, scales, d, rows, count, vocab, width),
         overlaps=True,
     )
-    blocks = 1 if has_sample else -(-count // _TILES_OF_BLOCK)
+    blocks = 1 if has_sample else -(-vocab // (TILE.columns * _TILES_OF_BLOCK))
     program.launch(
         *("make_weights", rows * blocks, _THREADS, d, pieces, results, scales, labels, dloss),
-        *(width, count, blocks),
+        *(width, count, tile.columns.bit_length() - 1, blocks),
         overlaps=True,
     )
     if not has_sample:

@@ -2,8 +2,8 @@
 
 Its constants are fitted to 22414 times on H200s, of some 1340 sizes with N(0, 1) in bfloat16 by the best of
 their tiles; when each tile starts, and what a row costs that begins amid a line, to 1292 later times of 27
-sizes; pairs of 64 x 128 to 88 sizes of their own; stores of odd rows to 28. What all of a size have in
-common, such as the launch and the padding of odd rows, is left out.
+sizes; pairs of 64 x 128 to 88 sizes of their own; stores of odd rows to 28; what blocks alone get of L2 to
+five. What all of a size have in common, such as the launch and the padding of odd rows, is left out.
 """
 
 import functools
@@ -17,6 +17,7 @@ _ALIGNED = (True, True)
 _LINE_NS = 0.26  # of a line of L2 that a block copies
 _AMID = 8  # times as long takes a row that begins amid one
 _MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
+_ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
 _DRAM_BYTES_PER_NS = 4083
 _LOOSE_BYTES_PER_NS = 11  # of a warpgroup, beyond what TMA would take, where threads store odd rows
 _FAR = 1.49  # times as long it takes to bring what several clusters read: L2 has two halves
@@ -153,17 +154,20 @@ class Tile:
         of_b = n * steps * ROW * (1 if m <= self.rows * self.above else _FAR)
         dram_ns = (of_a + of_b + c_bytes * m * n) / _DRAM_BYTES_PER_NS
         elements = self.rows * self.columns
+        copy_ns = self._step_bytes / _ALONE_BYTES_PER_NS if self.cluster == 1 else 0
 
-        def plan(blocks: int, alone: int, steps_ns: float, meet_ns: float = 0) -> Plan:
+        def plan(blocks: int, alone: int, steps_ns: float, most_steps: int, meet_ns: float = 0) -> Plan:
+            steps_ns = max(steps_ns, most_steps * copy_ns)
             return Plan(blocks, alone, _both(steps_ns, dram_ns, power=2) + self.start_ns + meet_ns)
 
-        blocks = min(-(-count * self.cluster // together) * together, most)
-        plans = [plan(blocks, count, (whole + bool(rest)) * tile_ns)]
+        blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
+        plans = [plan(blocks, count, rounds * tile_ns, rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
-            shared_ns = whole * tile_ns + -(-steps // self.parts) * step_ns + end_ns
+            shared = -(-steps // self.parts)
+            shared_ns = whole * tile_ns + shared * step_ns + end_ns
             grid = most if whole else rest * self.parts
             meet_ns = 21 + 6 * math.log2(self.parts) + elements / 11.7
-            plans.append(plan(grid, count - rest, shared_ns, meet_ns))
+            plans.append(plan(grid, count - rest, shared_ns, whole * steps + shared, meet_ns))
         elif (
             self.parts == EQUAL and rest * steps > 0 and (rest + units) * steps < 2**31
         ):  # which 32 bits count
@@ -171,14 +175,15 @@ class Tile:
             shared = -(-rest * steps // units)
             shared_ns = whole * tile_ns + shared * step_ns + end_ns
             meet_ns = 56 + 1107 * -(-units // rest) + elements / 34.6 + shared * _SHARED_STEP_NS
-            plans.append(plan(most, count - rest, shared_ns, meet_ns))
+            plans.append(plan(most, count - rest, shared_ns, whole * steps + shared, meet_ns))
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
             if whole:
                 shared = -(-(rest + units) * steps // units)
                 shared_ns = (whole - 1) * tile_ns + shared * step_ns + 2 * end_ns
                 meet_ns = 213 + elements / 112.1 + shared * _SHARED_STEP_NS
                 meet_ns += _APART * tile_ns if (m + n) * steps * ROW > _HELD_BYTES else 0
-                plans.append(plan(most, count - rest - units, shared_ns, meet_ns))
+                most_steps = (whole - 1) * steps + shared
+                plans.append(plan(most, count - rest - units, shared_ns, most_steps, meet_ns))
         return plans
 
     def plan(self, m: int, n: int, steps: int, multiprocessors: int) -> Plan:

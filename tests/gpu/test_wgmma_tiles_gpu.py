@@ -56,6 +56,9 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"rows": 5000, "vocab": 2320, "hidden": 64},
         # More steps for each block of a cluster than its ring has stages.
         {"rows": 56, "vocab": 777, "hidden": 5947},
+        # Tiles that pairs share, all of them or those of a last round.
+        {"rows": 700, "vocab": 795, "hidden": 3001},
+        {"rows": 4737, "vocab": 795, "hidden": 1000},
     ],
 }
 

@@ -1,5 +1,6 @@
 """Labels of the fused linear layer and cross-entropy: -100 is ignored, and what is no column gives NaN."""
 
+import re
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.shared.wgmma_plans import EQUAL
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels import interpreter
@@ -53,6 +55,40 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected", "shares"),
+    [
+        (4737, 795, 7207, "tile_128x160_pair", True),  # 95 tiles of pairs, for 66
+        (1603, 5256, 6997, "tile_128x256_pair", True),  # 147
+        (8448, 256, 4096, "tile_128x256_pair", True),  # 33: all of them
+        (1824, 99_741, 1279, "tile_128x256_pair", True),  # 3120, and 18 of them in a round of their own
+        (5000, 2320, 64, "tile_128x128", False),  # one step of hidden
+    ],
+)
+def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
+    rows: int, vocab: int, hidden: int, expected: str, shares: bool
+) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    name, plan = module.best_tile(rows, vocab, MULTIPROCESSORS, hidden)
+    assert name == expected
+    assert plan.blocks <= MULTIPROCESSORS
+    assert (plan.alone < module.TILES[name].count(rows, vocab)) == shares
+
+
+def test_tiles_are_those_of_the_kernels() -> None:
+    """The launcher sizes the grid, the maps and what parts leave by its own list."""
+    module, source = load_module(FOLDER / "cuda_wgmma.py"), (FOLDER / "cuda_wgmma.cu").read_text()
+    for name in module.TILES.keys() - module.PARTS.keys():
+        tile = module.TILES[name]
+        ((kind, rest),) = re.findall(rf"STATISTICS_OF_(\w+)\({name}, ([\d, ]+)\)", source)
+        shares = kind == "SHARES"
+        given = [int(number) for number in rest.split(", ")]
+        rows = 128 if shares else given[0] * 64
+        assert (tile.rows, tile.columns, tile.stages) == (rows, *given[-2:]), name
+        assert (tile.above, tile.parts) == ((2, EQUAL) if shares else (1, 1)), name
+        assert tile.shared_bytes + 8 <= 227 * 1024, name
+
+
+@pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "expected"),
     [
         (1, 98_056, 1259, "few_rows"),
@@ -64,7 +100,10 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
         (1, 649, 5947, "few_rows"),
         (2, 472, 325, "few_rows"),  # a copy is a launch more
         (18, 811, 7929, "tile_64x64_by_8"),
-        (1, 649, 0, "tile_128x256_pair"),
+        (26, 2927, 1263, "tile_64x64"),  # more than eight rows of x make more work of each row of w
+        (32, 693, 283, "tile_64x64"),
+        (1, 439, 119, "few_rows"),
+        (1, 649, 0, "tile_64x64"),
     ],
 )
 def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, expected: str) -> None:
@@ -76,12 +115,13 @@ def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, exp
     ("room", "vocab", "hidden"),
     [(8, 1, 1), (8, 521, 7619), (8, 2757, 2123), (8, 98_056, 1259), (16, 1003, 4001), (32, 9001, 2049)],
 )
-@pytest.mark.parametrize("most_parts", [1, 8])
-def test_all_of_w_is_some_warps(room: int, vocab: int, hidden: int, most_parts: int) -> None:
-    grid = few_rows.grid_of(room, vocab, hidden, MULTIPROCESSORS, most_parts)
+@pytest.mark.parametrize("leaves_logits", [True, False])
+def test_all_of_w_is_some_warps(room: int, vocab: int, hidden: int, leaves_logits: bool) -> None:
+    grid = few_rows.grid_of(room, vocab, hidden, MULTIPROCESSORS, leaves_logits=leaves_logits)
     assert grid.at_once * grid.sharing <= 16
     assert (grid.parts - 1) * grid.columns < hidden <= grid.parts * grid.columns
-    assert grid.parts <= most_parts
+    assert grid.parts <= (1 if leaves_logits else 8)
+    assert not grid.joins or grid.blocks <= 8
     assert grid.parts == 1 or grid.blocks * grid.at_once >= -(-vocab // 128) * 8  # of parts one round
     assert grid.blocks * grid.parts <= MULTIPROCESSORS
 
@@ -96,3 +136,16 @@ def test_warps_share_rows_of_w_where_those_are_few() -> None:
     assert of_fewer.parts > 1
     assert of_fewer.blocks * of_fewer.parts > MULTIPROCESSORS // 2
     assert (of_many.sharing, of_many.parts) == (1, 1)
+
+
+def test_a_cluster_joins_the_pieces_of_a_small_w() -> None:
+    """Of up to eight rows of x, and where no other kernel wants the logits."""
+    small = few_rows.grid_of(8, 439, 119, MULTIPROCESSORS)
+    assert small.joins
+    assert small.blocks * small.at_once >= -(-439 // 128) * 8
+    assert small.blocks <= 8
+    assert few_rows.grid_of(8, 472, 325, MULTIPROCESSORS).joins
+    assert not few_rows.grid_of(8, 439, 119, MULTIPROCESSORS, leaves_logits=True).joins
+    assert not few_rows.grid_of(16, 439, 119, MULTIPROCESSORS).joins
+    assert not few_rows.grid_of(8, 26_323, 281, MULTIPROCESSORS).joins
+    assert "MOST_JOINING = 8;" in (FOLDER / "few_rows.cuh").read_text()

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, products
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.tests.kernels import interpreter
 from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs, relative_error
@@ -136,3 +137,33 @@ def test_whole_rows_of_w_and_rows_of_x_beyond_shared_memory_are_for_tiles() -> N
         return loose_few.takes(x, w)
 
     assert [takes(1, 64), takes(1, 65), takes(33, 65), takes(8, 20_001)] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (313, 498, 578, (True, True, True)),
+        (1867, 437, 125, (True, True, True)),  # dw's sums are long, and its tiles few
+        (2146, 945, 85, (False, True, True)),
+        (6717, 3851, 1056, (False, False, False)),
+        (4096, 32_000, 1024, (False, False, False)),
+    ],
+)
+def test_small_products_have_small_tiles(
+    rows: int, vocab: int, hidden: int, expected: tuple[bool, bool, bool]
+) -> None:
+    """Of the logits, dx and dw: pairs of blocks would leave most of the GPU idle."""
+    sizes = (rows, vocab, hidden), (rows, hidden, vocab), (vocab, hidden, rows)
+    assert tuple(products.takes_small_tiles(*one, MULTIPROCESSORS) for one in sizes) == expected
+    for m, _, k in sizes:
+        assert not products.takes_small_tiles(m, 0, k, MULTIPROCESSORS)
+
+
+def test_small_tiles_are_those_of_the_kernels() -> None:
+    tile, source = (
+        products.SMALL_TILE,
+        (LIBRARY / "linear_cross_entropy_backward" / "small_products.cuh").read_text(),
+    )
+    assert (tile.rows, tile.columns, tile.threads, tile.cluster) == (64, 64, 256, 1)
+    assert f"LEAST_TILE = {tile.rows}, LEAST_STAGES = {tile.stages};" in source
+    assert tile.shared_bytes <= 227 * 1024

@@ -445,3 +445,13 @@ def machine_code(source: str | Path, dtype: Dtype, folder: Path) -> str:
     cubin.write_bytes(cuda.compile_source(LIBRARY / source, dtype, "sm_90a").code)
     tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
     return subprocess.run([tool, cubin], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(334, 2403, 5957), (439, 13_369, 11_155)])
+def test_blocks_that_copy_alone_do_not_get_all_they_could_multiply(m: int, n: int, k: int) -> None:
+    """Of a long k small tiles want more bytes than a multiprocessor gets: so clusters are faster."""
+    name, plan = best(m, n, -(-k // 64), MULTIPROCESSORS, (True, True), (120, 120))
+    tile = TILES[name]
+    assert tile.cluster > 1 or (tile.rows, tile.columns) == (128, 256)
+    alone = TILES["tile_64x128_1x1"].plans(m, n, -(-k // 64), MULTIPROCESSORS)[0]
+    assert alone.time_ns > 1.05 * plan.time_ns
