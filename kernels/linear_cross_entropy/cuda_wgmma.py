@@ -135,9 +135,9 @@ def _of_few_rows(
         program.launch("join_parts", rows, _THREADS_OF_PARTS, *arguments, overlaps=True)
         return loss
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
-    to = loss if grid.joins else None
-    pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label, to)
-    return loss if pieces is None else _joined(program, pieces, at_label, labels, loss, vocab)
+    pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label)
+    assert pieces is not None
+    return _joined(program, pieces, at_label, labels, loss, vocab)
 
 
 def _pieces_of_tiles(

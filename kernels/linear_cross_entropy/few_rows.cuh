@@ -4,9 +4,8 @@
 //   lie; mma.sync takes any order of hidden. Not w is shifted but x, which lies in shared memory: the elements that meet a
 //   word's begin as far in front. What a word has of the next row is left out. Of each product a thread has two logits of two
 //   rows of x, and joins them to its own maximum and sum; blocks leave one piece of each row. Where w has few rows, warps of
-//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory. Where w is so small that
-//   the blocks of a cluster have it, they join their pieces themselves. L2 is asked for the first rows of w before x is
-//   brought, so that a small w comes beside it.
+//   a block share each along hidden, and so may blocks; then their parts of the logits meet in memory. L2 is asked for the first
+//   rows of w before x is brought, so that a small w comes beside it.
 // Idea: shared/few_rows.cuh, which has its B across. TMA wants rows of whole 16 bytes, and the copy of w that has them is two of
 //   three passes over it.
 #pragma once
@@ -18,8 +17,7 @@
 
 constexpr int LOGIT_WARPS = 16, ROWS_OF_WARP = 16, WORDS_AT_ONCE = 4;  // as in few_rows.py
 constexpr int IN_FRONT = 8;                                            // zeros of a row of x in shared memory
-constexpr int MOST_JOINING = 8;              // blocks that join their pieces; as in few_rows.py
-static_assert(LOGIT_WARPS == ROWS_OF_WARP);  // a warp asks for one of each 16 rows
+static_assert(LOGIT_WARPS == ROWS_OF_WARP);                            // a warp asks for one of each 16 rows
 
 // Of two rows words number `first`, `first` + 4 and so on of as many as each has; those that lie beyond an end of w in part
 // are read by elements. No branch lies between the loads, so that all are under way at once.
@@ -110,13 +108,11 @@ struct Shares {
 };
 
 // What becomes of logits, times log2(e). `logits`, if it is there, has GROUPS x 8 rows of x side by side for each row of w and
-// before that parts of hidden; `pieces`, if it is there, the statistics of a block for each row of x; `loss`, if that is there
-// in their place, what the blocks of a cluster, which is the whole grid, make of them.
+// before that parts of hidden; `pieces`, if it is there, the statistics of a block for each row of x.
 struct OfLogits {
     float* logits;
     Statistics* pieces;
     float* at_label;
-    SCALAR* loss;
 };
 
 // x has up to GROUPS x 8 rows.
@@ -127,8 +123,6 @@ __device__ __forceinline__ void statistics_of_few(
 ) {
     extern __shared__ __align__(16) unsigned char shared[];
     __shared__ Statistics of_warps[LOGIT_WARPS][GROUPS * 8];
-    const bool joins = GROUPS == 1 && to.loss, has_statistics = joins || to.pieces;
-    if (joins) arrive_at_cluster();
     const int sharing = shares.sharing, pitch = shares.pitch;
     float* const sums = reinterpret_cast<float*>(shared);
     Element* const rows_of_x = reinterpret_cast<Element*>(sums + (sharing > 1 ? LOGIT_WARPS * GROUPS * 4 * WARP : 0));
@@ -147,11 +141,10 @@ __device__ __forceinline__ void statistics_of_few(
     for (int i = 0; i < GROUPS * 2; ++i) {
         const int row = i / 2 * 8 + q * 2 + i % 2;
         mine[i / 2][i % 2] = {NEGATIVE_INFINITY, 0.0f};
-        const long long label = has_statistics && row < rows ? labels[row] : -1;
+        const long long label = to.pieces && row < rows ? labels[row] : -1;
         wanted[i / 2][i % 2] = label < vocab ? static_cast<int>(label) : -1;  // one below 0 is no column either
     }
     __syncthreads();
-    if (joins) wait_for_cluster();  // all of it has started, and may be written to
 
     const int units = (vocab + 8 * ROWS_OF_WARP - 1) / (8 * ROWS_OF_WARP) * 8;
     const int of_block = warp / sharing, share = warp % sharing, stride = static_cast<int>(gridDim.x) * shares.at_once;
@@ -225,14 +218,14 @@ __device__ __forceinline__ void statistics_of_few(
                 float* const at = to.logits + row_of_w * (GROUPS * 8) + i / 4 * 8 + q * 2;
                 *reinterpret_cast<float2*>(at) = make_float2(logit, sum[i / 4][i % 4 + 1] * LOG2_E);
             }
-            if (!has_statistics) continue;
+            if (!to.pieces) continue;
             Statistics& one = mine[i / 4][i % 2];
             one = joined(one, {logit, 1.0f});
             if (wanted[i / 4][i % 2] == column) to.at_label[i / 4 * 8 + q * 2 + i % 2] = logit;
         }
     }
 
-    if (!has_statistics) return;
+    if (!to.pieces) return;
 #pragma unroll
     for (int i = 0; i < GROUPS * 2; ++i) {
         Statistics& one = mine[i / 2][i % 2];
@@ -244,23 +237,11 @@ __device__ __forceinline__ void statistics_of_few(
         }
         if (g == 0) of_warps[warp][i / 2 * 8 + q * 2 + i % 2] = one;
     }
-    __shared__ Statistics of_blocks[MOST_JOINING][GROUPS * 8];  // in block 0 of a cluster
     __syncthreads();
     for (int row = warp; row < rows; row += LOGIT_WARPS) {
         const Statistics all =
             over_warp(lane < LOGIT_WARPS ? of_warps[lane][row] : Statistics{NEGATIVE_INFINITY, 0.0f});
-        if (lane) continue;
-        if (joins) store_at_rank(&of_blocks[blockIdx.x][row], 0, all);
-        else to.pieces[static_cast<long long>(row) * gridDim.x + blockIdx.x] = all;
-    }
-    if (!joins) return;
-    __syncwarp();
-    arrive_with_writes();
-    wait_for_cluster();
-    if (blockIdx.x > 0) return;
-    for (int row = warp; row < rows; row += LOGIT_WARPS) {
-        const Statistics all = over_warp(lane < gridDim.x ? of_blocks[lane][row] : Statistics{NEGATIVE_INFINITY, 0.0f});
-        if (lane == 0) from_float(loss_of(all, __ldcg(to.at_label + row), labels[row], vocab), to.loss[row]);
+        if (lane == 0) to.pieces[static_cast<long long>(row) * gridDim.x + blockIdx.x] = all;
     }
 }
 
@@ -269,12 +250,12 @@ __device__ __forceinline__ void statistics_of_few(
         const Element* __restrict__ x, const Element* __restrict__ w, const long long* __restrict__ labels,       \
         float* __restrict__ logits, Statistics* __restrict__ pieces, float* __restrict__ at_label,                \
         long long rows, long long vocab, long long hidden, long long at_once, long long sharing,                  \
-        long long columns, long long pitch, SCALAR* __restrict__ loss                                             \
+        long long columns, long long pitch                                                                        \
     ) {                                                                                                           \
         const Shares shares{static_cast<int>(at_once), static_cast<int>(sharing), static_cast<int>(columns),      \
                             static_cast<int>(pitch)};                                                             \
         statistics_of_few<ROWS / 8>(                                                                              \
-            x, w, labels, {logits, pieces, at_label, loss}, static_cast<int>(rows), static_cast<int>(vocab),            \
+            x, w, labels, {logits, pieces, at_label}, static_cast<int>(rows), static_cast<int>(vocab),            \
             static_cast<int>(hidden), shares                                                                      \
         );                                                                                                        \
     }

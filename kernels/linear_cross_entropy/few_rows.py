@@ -12,12 +12,10 @@ from roofscope.kernels.shared.loose_rows import FEW, few_rows_room
 
 Tensor = torch.Tensor
 
-_LEAST_ROOM = 8
 _WARPS, _ROWS_OF_WARP, _WORDS_AT_ONCE = 16, 16, 4  # as in few_rows.cuh
 _STEP = _WORDS_AT_ONCE * 32  # elements of hidden that a warp reads at once
 _MOST_SHARED = 222 * 1024  # beside what blocks join their statistics in
 _MOST_PARTS = 8  # of hidden: the sums of a row of x meet in one block
-_MOST_JOINING = 8  # blocks that join their pieces themselves, for the least room; as in few_rows.cuh
 _X_AT_ONCE = 32  # elements of x that a thread brings at once
 # About the times of a start, and of each 8 rows of x more; of elements of x or words of w that are read at
 # once where memory is not what bounds it; of a warp's 16 rows times 8 of x and 32 elements of hidden, longer
@@ -25,7 +23,6 @@ _X_AT_ONCE = 32  # elements of x that a thread brings at once
 # parts that a block joins at once. Fitted to 40 sizes on H200s.
 _START_NS, _ROWS_NS, _X_NS, _WORDS_NS = 2000, 900, 700, 800
 _SHIFTS_NS, _SHARING_NS, _PARTS_NS, _BYTES_PER_NS = 2.8, 800, 1200, 4300
-_JOIN_NS = 1300  # of a kernel that joins pieces
 _COLUMNS_AT_ONCE, _PARTS_AT_ONCE = 2048, 4  # of those, as in cuda_wgmma.cu
 
 
@@ -38,7 +35,6 @@ class Grid:
     sharing: int  # warps that share those along hidden
     parts: int  # of hidden, of a block each
     columns: int  # of a part
-    joins: bool  # the pieces of all blocks, which are a cluster, without another kernel
     time_ns: float  # about, beyond what all kernels have in common
 
 
@@ -49,24 +45,21 @@ def room_of(rows: int, hidden: int) -> int | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, *, leaves_logits: bool = False) -> Grid:
+def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts: int = _MOST_PARTS) -> Grid:
     """The grid that takes least time, and of those alike the one of most blocks.
 
-    Where w has few rows, warps share them along hidden, and so do blocks where one round has room for all; of
-    a small w a cluster joins the pieces itself. Not so where a grid ``leaves_logits`` for another kernel.
+    Where w has few rows, warps share them along hidden, and so do blocks where one round has room for all.
     """
     units, groups = -(-vocab // (8 * _ROWS_OF_WARP)) * 8, room // 8
     start_ns = _START_NS + (groups - 1) * _ROWS_NS
     grids: list[Grid] = []
     choices = ((at_once, sharing) for at_once in range(1, _WARPS + 1) for sharing in {1, _WARPS // at_once})
-    joining = [True, False] if room == _LEAST_ROOM and not leaves_logits else [False]
-    parts_of = range(1, (1 if leaves_logits else _MOST_PARTS) + 1)
-    for (at_once, sharing), parts, joins in itertools.product(choices, parts_of, joining):
-        rounds = -(-units // (at_once * (_MOST_JOINING if joins else multiprocessors)))
+    for (at_once, sharing), parts in itertools.product(choices, range(1, most_parts + 1)):
+        rounds = -(-units // (at_once * multiprocessors))
         blocks = -(-units // (at_once * rounds))
         columns = -(-hidden // parts)
         fits = parts == 1 or (rounds == 1 and blocks * parts <= multiprocessors)
-        if not fits or (joins and parts > 1) or _shared_bytes(room, columns, sharing) > _MOST_SHARED:
+        if not fits or _shared_bytes(room, columns, sharing) > _MOST_SHARED:
             continue
         x_ns = -(-_pitch(columns) * room // (_WARPS * 32 * _X_AT_ONCE)) * _X_NS
         words_ns = rounds * -(-columns // (_STEP * sharing)) * _WORDS_NS
@@ -76,8 +69,7 @@ def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, *, leaves_
         time_ns = start_ns + x_ns + math.hypot(words_ns, shifts_ns, 2 * vocab * hidden / _BYTES_PER_NS)
         if parts > 1:
             time_ns += -(-vocab // _COLUMNS_AT_ONCE) * -(-parts // _PARTS_AT_ONCE) * _PARTS_NS * groups
-        time_ns -= _JOIN_NS if joins else 0
-        grids.append(Grid(blocks, at_once, sharing, -(-hidden // columns), columns, joins, time_ns))
+        grids.append(Grid(blocks, at_once, sharing, -(-hidden // columns), columns, time_ns))
     return min(grids, key=lambda grid: (grid.time_ns, -grid.blocks * grid.parts))
 
 
@@ -90,24 +82,22 @@ def launch(
     labels: Tensor,
     logits: Tensor | None,
     at_label: Tensor | None,
-    loss: Tensor | None = None,
 ) -> Tensor | None:
     """Fill ``logits``, (parts, vocab, room), and ``at_label``, what of them is wanted.
 
-    Gives the pieces of each row, one of a block, where ``at_label`` is, unless blocks join them to ``loss``.
+    Gives the pieces of each row, one of a block, where ``at_label`` is.
     """
     (rows, hidden), vocab = x.shape, len(w)
     pieces = None
-    if at_label is not None and loss is None:
+    if at_label is not None:
         pieces = torch.empty((rows, grid.blocks, 2), dtype=torch.float32, device=x.device)
     given = [0 if one is None else one for one in (logits, pieces, at_label)]
     program.launch(
         *(f"logits_of_few_{room}", (grid.blocks, grid.parts, 1), _WARPS * 32),
         *(x.contiguous(), w.contiguous(), labels, *given, rows, vocab, hidden),
-        *(grid.at_once, grid.sharing, grid.columns, _pitch(grid.columns), 0 if loss is None else loss),
+        *(grid.at_once, grid.sharing, grid.columns, _pitch(grid.columns)),
         shared_bytes=_shared_bytes(room, grid.columns, grid.sharing),
         overlaps=True,
-        cluster=1 if loss is None else grid.blocks,
     )
     return pieces
 

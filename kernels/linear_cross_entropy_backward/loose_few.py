@@ -47,7 +47,7 @@ def run(
     room = few_rows.room_of(rows, hidden)
     assert room is not None
     loss, lse = loss_or_lse
-    grid = few_rows.grid_of(room, vocab, hidden, program.multiprocessor_count, leaves_logits=True)
+    grid = few_rows.grid_of(room, vocab, hidden, program.multiprocessor_count, most_parts=1)
     logits = torch.empty((vocab, room), dtype=torch.float32, device=x.device)
     at_label = None if loss is None else torch.empty(rows, dtype=torch.float32, device=x.device)
     pieces = few_rows.launch(program, room, grid, x, w, labels, logits, at_label)

@@ -34,8 +34,6 @@ SIZES = [
     (1, 521, 7619),
     (8, 2757, 2123),
     (12, 1003, 4001),
-    (1, 439, 119),
-    (5, 2000, 65),
 ]
 # Of dw less and more than a warp takes; ends of rows in each word of a lane.
 GRADIENTS = [

@@ -115,13 +115,12 @@ def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, exp
     ("room", "vocab", "hidden"),
     [(8, 1, 1), (8, 521, 7619), (8, 2757, 2123), (8, 98_056, 1259), (16, 1003, 4001), (32, 9001, 2049)],
 )
-@pytest.mark.parametrize("leaves_logits", [True, False])
-def test_all_of_w_is_some_warps(room: int, vocab: int, hidden: int, leaves_logits: bool) -> None:
-    grid = few_rows.grid_of(room, vocab, hidden, MULTIPROCESSORS, leaves_logits=leaves_logits)
+@pytest.mark.parametrize("most_parts", [1, 8])
+def test_all_of_w_is_some_warps(room: int, vocab: int, hidden: int, most_parts: int) -> None:
+    grid = few_rows.grid_of(room, vocab, hidden, MULTIPROCESSORS, most_parts)
     assert grid.at_once * grid.sharing <= 16
     assert (grid.parts - 1) * grid.columns < hidden <= grid.parts * grid.columns
-    assert grid.parts <= (1 if leaves_logits else 8)
-    assert not grid.joins or grid.blocks <= 8
+    assert grid.parts <= most_parts
     assert grid.parts == 1 or grid.blocks * grid.at_once >= -(-vocab // 128) * 8  # of parts one round
     assert grid.blocks * grid.parts <= MULTIPROCESSORS
 
@@ -136,16 +135,3 @@ def test_warps_share_rows_of_w_where_those_are_few() -> None:
     assert of_fewer.parts > 1
     assert of_fewer.blocks * of_fewer.parts > MULTIPROCESSORS // 2
     assert (of_many.sharing, of_many.parts) == (1, 1)
-
-
-def test_a_cluster_joins_the_pieces_of_a_small_w() -> None:
-    """Of up to eight rows of x, and where no other kernel wants the logits."""
-    small = few_rows.grid_of(8, 439, 119, MULTIPROCESSORS)
-    assert small.joins
-    assert small.blocks * small.at_once >= -(-439 // 128) * 8
-    assert small.blocks <= 8
-    assert few_rows.grid_of(8, 472, 325, MULTIPROCESSORS).joins
-    assert not few_rows.grid_of(8, 439, 119, MULTIPROCESSORS, leaves_logits=True).joins
-    assert not few_rows.grid_of(16, 439, 119, MULTIPROCESSORS).joins
-    assert not few_rows.grid_of(8, 26_323, 281, MULTIPROCESSORS).joins
-    assert "MOST_JOINING = 8;" in (FOLDER / "few_rows.cuh").read_text()
