@@ -20,25 +20,11 @@ __device__ __forceinline__ float gelu_of(float x) {
 }
 
 struct Finish {
-    const SCALAR* __restrict__ bias;
-    int last;       // column
-    bool by_pairs;  // whether whole words of 4 bytes hold the bias
+    const Pair* __restrict__ bias;
+    int last;
 
-    __device__ __forceinline__ Finish(const SCALAR* bias, long long n)
-        : bias(bias), last(static_cast<int>(n - 1)),
-          by_pairs(n % 2 == 0 && reinterpret_cast<unsigned long long>(bias) % sizeof(Pair) == 0) {}
-
-    // The bias of two columns, the first one even; what lies beyond the last is not stored.
-    __device__ __forceinline__ unsigned pair_at(int column) const {
-        return __ldg(reinterpret_cast<const unsigned*>(bias) + min(column, last) / 2);
-    }
-    __device__ __forceinline__ unsigned each_at(int column) const {
-        const auto* const of = reinterpret_cast<const unsigned short*>(bias);
-        return __ldg(of + min(column, last)) | static_cast<unsigned>(__ldg(of + min(column + 1, last))) << 16;
-    }
     __device__ __forceinline__ float2 operator()(float2 sums, int column) const {
-        const unsigned both = by_pairs ? pair_at(column) : each_at(column);
-        const Pair& pair = reinterpret_cast<const Pair&>(both);
+        const Pair pair = bias[min(column / 2, last)];  // what lies beyond is not stored
         return make_float2(gelu_of(sums.x + to_float(pair.low)), gelu_of(sums.y + to_float(pair.high)));
     }
 };
@@ -53,13 +39,9 @@ struct BiasOfColumns {
 template <int COUNT>
 __device__ __forceinline__ BiasOfColumns<COUNT> for_columns(const Finish& finish, int first) {
     BiasOfColumns<COUNT> bias;
-    if (finish.by_pairs) {
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i) bias.of[i] = finish.pair_at(first + i * 8);
-    } else {
-#pragma unroll
-        for (int i = 0; i < COUNT; ++i) bias.of[i] = finish.each_at(first + i * 8);
-    }
+    for (int i = 0; i < COUNT; ++i)
+        bias.of[i] = __ldg(reinterpret_cast<const unsigned*>(finish.bias) + min(first / 2 + i * 4, finish.last));
     return bias;
 }
 
@@ -82,4 +64,4 @@ __device__ __forceinline__ float2 finish_pair(const BiasOfColumns<COUNT>& bias, 
 }
 
 // Of the parameters that follow k.
-#define FINISH (Finish(bias, n)), const SCALAR* __restrict__ bias
+#define FINISH (Finish{bias, static_cast<int>(n - 1) / 2}), const Pair* __restrict__ bias

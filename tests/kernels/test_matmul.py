@@ -278,16 +278,3 @@ def test_grouped_uses_the_units_of_its_dtype(dtype: Dtype) -> None:
         assert "mma" not in ptx
     else:
         assert "wgmma.mma_async" in ptx
-
-
-@pytest.mark.parametrize("stem", ["cuda_wgmma", "cuda_mma"])
-@pytest.mark.parametrize("offset", [0, 1])
-def test_a_bias_of_odd_columns_goes_to_the_kernel_as_it_is(
-    stem: str, offset: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A copy would be a launch more in front of products that take no longer than that."""
-    module = load_module(LIBRARY / "matmul_bias_gelu" / f"{stem}.py")
-    monkeypatch.setattr(module, "multiply", lambda *given: given[-1])
-    a, b = operands(78, 403, 21, Dtype.BFLOAT16)
-    bias = torch.zeros(403 + offset, dtype=torch.bfloat16)[offset:]
-    assert module.run(None, a, b, bias) is bias
