@@ -154,9 +154,7 @@ KERNEL_OF_ELEMENTS(8, 4)
 KERNEL_OF_ELEMENTS(16, 4)
 
 // Many short rows that begin on 16 bytes: as few lanes as have two packs each.
-// Of a lane a row all that may run at once, or one wave becomes two; before Hopper that would spill.
-constexpr int FULL_BLOCKS = __CUDA_ARCH__ >= 900 ? 16 : 8;
-KERNEL(layer_norm_pairs_1, 1, 2, 128, FULL_BLOCKS, PACK)
+KERNEL(layer_norm_pairs_1, 1, 2, 128, 8, PACK)
 KERNEL(layer_norm_pairs_2, 2, 2, 128, 8, PACK)
 KERNEL(layer_norm_pairs_4, 4, 2, 128, 8, PACK)
 KERNEL(layer_norm_pairs_8, 8, 2, 128, 8, PACK)

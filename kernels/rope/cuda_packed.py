@@ -9,7 +9,7 @@ PACK_BYTES = 16
 PAIRS = 2  # of a thread, where half a head is no whole packs
 # Of both tables: longer ones L2 has lost by the time of the next head, as beside them come as many bytes of x
 # and of y each.
-MOST_TABLE_BYTES = 2 * 1024 * 1024
+MOST_TABLE_BYTES = 4 * 1024 * 1024
 
 
 def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:

@@ -117,15 +117,15 @@ def held_shape(
     most: int = _MOST_CLUSTER,
     *,
     aligned: bool = True,
-    held_packs: int = _HELD_ROW_PACKS,
+    long_packs: int = _HELD_LONG_ROW_PACKS,
 ) -> HeldShape | None:
     """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others.
 
     A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
-    ``held_packs`` are those of a multiprocessor that are worth it.
+    ``long_packs`` of a multiprocessor are kept where rows are long.
     """
-    long_packs = _HELD_LONG_ROW_PACKS if aligned else _HELD_LONG_ROW_PACKS_ANY
-    most_packs = held_packs if packs <= 32 * _HELD_THREADS else min(held_packs, long_packs)
+    most_long = long_packs if aligned else min(long_packs, _HELD_LONG_ROW_PACKS_ANY)
+    most_packs = _HELD_ROW_PACKS if packs <= 32 * _HELD_THREADS else most_long
     if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
     blocks = min(_held_blocks(rows, packs, multiprocessors, aligned=aligned), most)
@@ -180,12 +180,12 @@ def launch_clusters(
     x: torch.Tensor,
     *others: torch.Tensor,
     inputs: int = 1,
-    held_packs: int = _HELD_ROW_PACKS,
+    long_packs: int = _HELD_LONG_ROW_PACKS,
 ) -> None:
     """Launch ``name`` over the rows of ``x``, (rows, cols), or what launch_held chooses.
 
-    ``inputs`` tensors are kept on chip, and in registers up to ``held_packs`` of a multiprocessor. The
-    arguments are the tensors, then ``cols``.
+    ``inputs`` tensors are kept on chip, ``long_packs`` as held_shape says. The arguments are the tensors, then
+    ``cols``.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
@@ -197,8 +197,8 @@ def launch_clusters(
     row_bytes = cols * x.element_size()
     if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
         packs, beside = divmod(row_bytes, _PACK_BYTES)
-        multiprocessors = program.multiprocessor_count
-        if found := held_shape(rows, packs, multiprocessors, most, aligned=not beside, held_packs=held_packs):
+        how = {"aligned": not beside, "long_packs": long_packs}
+        if found := held_shape(rows, packs, program.multiprocessor_count, most, **how):
             launch_held(program, name, found, x, *others)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)

@@ -83,11 +83,14 @@ class CapturedCalls:
 
 
 class Chain:
-    """An executable graph of child graphs, one after the other, in turn over those given."""
+    """An executable graph of child graphs, one after the other, in turn over those given; of one call, itself."""
 
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], calls: int) -> None:
         self._cuda = cuda = driver()
         children = [raw_graph(graph) for graph in graphs]
+        if calls == 1:
+            self._executable = checked(cuda.cuGraphInstantiate(children[0], 0), _REFUSED)
+            return
         chain = checked(cuda.cuGraphCreate(0), _REFUSED)
         try:
             before: list[Any] = []
