@@ -184,8 +184,8 @@ def launch_clusters(
 ) -> None:
     """Launch ``name`` over the rows of ``x``, (rows, cols), or what launch_held chooses.
 
-    ``inputs`` tensors are kept on chip, ``long_packs`` as held_shape says. The arguments are the tensors, then
-    ``cols``.
+    ``inputs`` tensors are kept on chip, ``long_packs`` as held_shape says. The arguments are the tensors,
+    then ``cols``.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER

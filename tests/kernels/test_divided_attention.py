@@ -17,7 +17,7 @@ MULTIPROCESSORS = 132
         (1, 3889, 64, True),
         (1, 16290, 192, True),
         (1, 16290, 256, False),  # no kernel
-        (1, 768, 64, False),  # too short to be worth it
+        (1, 512, 64, False),  # too short to be worth it
         (4, 16384, 64, False),  # several tiles a block
         (64, 2048, 128, False),
         (32, 4096, 64, False),

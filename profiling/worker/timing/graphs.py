@@ -83,7 +83,7 @@ class CapturedCalls:
 
 
 class Chain:
-    """An executable graph of child graphs, one after the other, in turn over those given; of one call, itself."""
+    """An executable graph of child graphs, one after the other, in turn over those given. One alone is it."""
 
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], calls: int) -> None:
         self._cuda = cuda = driver()
