@@ -234,26 +234,6 @@ __device__ __forceinline__ void map_run(long long thread, const Map& map, SCALAR
     for (int i = 0; i < PACK && i < left; ++i) from_float(map(to_float(x[first + i])...), y[first + i]);
 }
 
-// Two whole packs of one or two inputs: all loads come before the first result.
-template <typename Map>
-__device__ __forceinline__ void map_two_packs(
-    const Map& map, SCALAR* y, const long long first, const long long second, const SCALAR* x
-) {
-    const auto near = load_pack_in_place(x + first), far = load_pack_in_place(x + second);
-    store_whole_pack(y + first, map_packs(map, near));
-    store_whole_pack(y + second, map_packs(map, far));
-}
-
-template <typename Map>
-__device__ __forceinline__ void map_two_packs(
-    const Map& map, SCALAR* y, const long long first, const long long second, const SCALAR* x, const SCALAR* z
-) {
-    const auto near = load_pack_in_place(x + first), far = load_pack_in_place(x + second);
-    const auto near_z = load_pack_in_place(z + first), far_z = load_pack_in_place(z + second);
-    store_whole_pack(y + first, map_packs(map, near, near_z));
-    store_whole_pack(y + second, map_packs(map, far, far_z));
-}
-
 // The same of two packs a thread, a block's width apart, which are both under way before the first result: for arrays of
 // up to UNHINTED elements that are more than one wave of blocks and no more than two.
 template <typename Map, typename... Inputs>
@@ -261,7 +241,16 @@ __device__ __forceinline__ void map_two_runs(const Map& map, SCALAR* y, long lon
     const long long pack = 2LL * blockIdx.x * blockDim.x + threadIdx.x;
     const long long first = pack * PACK, second = first + blockDim.x * PACK;
     if (n - second >= PACK && are_aligned(y, x...)) {
-        map_two_packs(map, y, first, second, x...);
+        const auto store = [&](long long at, const auto&... packs) {
+            store_whole_pack(y + at, map_packs(map, packs...));
+        };
+        const auto both = [&](const auto&... packs) {
+            [&](const auto&... others) {
+                store(first, packs...);
+                store(second, others...);
+            }(load_pack_in_place(x + second)...);
+        };
+        both(load_pack_in_place(x + first)...);
         return;
     }
     map_run(pack, map, y, n, x...);
