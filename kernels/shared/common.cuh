@@ -234,29 +234,6 @@ __device__ __forceinline__ void map_run(long long thread, const Map& map, SCALAR
     for (int i = 0; i < PACK && i < left; ++i) from_float(map(to_float(x[first + i])...), y[first + i]);
 }
 
-// The same of two packs a thread, a block's width apart, which are both under way before the first result: for arrays of
-// up to UNHINTED elements that are more than one wave of blocks and no more than two.
-template <typename Map, typename... Inputs>
-__device__ __forceinline__ void map_two_runs(const Map& map, SCALAR* y, long long n, const Inputs*... x) {
-    const long long pack = 2LL * blockIdx.x * blockDim.x + threadIdx.x;
-    const long long first = pack * PACK, second = first + blockDim.x * PACK;
-    if (n - second >= PACK && are_aligned(y, x...)) {
-        const auto store = [&](long long at, const auto&... packs) {
-            store_whole_pack(y + at, map_packs(map, packs...));
-        };
-        const auto both = [&](const auto&... packs) {
-            [&](const auto&... others) {
-                store(first, packs...);
-                store(second, others...);
-            }(load_pack_in_place(x + second)...);
-        };
-        both(load_pack_in_place(x + first)...);
-        return;
-    }
-    map_run(pack, map, y, n, x...);
-    map_run(pack + blockDim.x, map, y, n, x...);
-}
-
 // Number of this thread in a grid of one dimension.
 __device__ __forceinline__ long long thread_of_grid() {
     return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;

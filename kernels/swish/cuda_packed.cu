@@ -2,7 +2,7 @@
 //
 // Formula: y = x / (1 + exp(-x)), with exp(t) taken as 2^(t log2 e). Where exp(-x) overflows to infinity the
 //   reciprocal is 0, as it should be. 4n FLOP, 2ns bytes.
-// Mapping: thread t of the grid owns pack t, or two packs where all of them are then under way at once (see map_run).
+// Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: Ramachandran et al., "Searching for Activation Functions", arXiv:1710.05941. An exact division would
 //   take more instructions than the rest together.
 #include "shared/common.cuh"
@@ -10,18 +10,10 @@
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 
-__device__ __forceinline__ float swish_of(float x) { return x * fast_reciprocal(1.0f + fast_exp2(-LOG2_E * x)); }
-
-extern "C" __global__ void __launch_bounds__(THREADS) swish_1(
+extern "C" __global__ void __launch_bounds__(THREADS) swish(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
 ) {
     start_early();
-    map_run(thread_of_grid(), [](float x) { return swish_of(x); }, y, n, x);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) swish_2(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
-) {
-    start_early();
-    map_two_runs([](float x) { return swish_of(x); }, y, n, x);
+    const auto of = [](float x) { return x * fast_reciprocal(1.0f + fast_exp2(-LOG2_E * x)); };
+    map_run(thread_of_grid(), of, y, n, x);
 }
