@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from roofscope.kernels.shared.row_parts import are_balanced
 from roofscope.kernels.shared.rows import access_bytes
 from roofscope.kernels.shared.slab import Slab, launch_slab, slab_of
 
@@ -100,8 +101,7 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if cluster := cluster_of_row(rows, row_bytes, program.multiprocessor_count):
             blocks, threads = cluster
             name, grid = "cross_entropy_cluster" if blocks > 1 else "cross_entropy_block", rows * blocks
-            # As in shared/row_parts.py.
-            balanced = blocks == CLUSTERS[-1] and 0.5 < grid / program.multiprocessor_count <= 1
+            balanced = are_balanced(rows, blocks, program.multiprocessor_count)
             how = {"cluster": blocks, "overlaps": True, "balanced": balanced}
             program.launch(name, grid, threads, logits, labels, loss, cols, **how)
             return loss

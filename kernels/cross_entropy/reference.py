@@ -13,9 +13,13 @@ def run(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """
     losses = []
     for x, label in zip(logits.split(ROWS_AT_ONCE), labels.split(ROWS_AT_ONCE), strict=True):
-        distance = x.double()
-        distance = distance - distance.amax(dim=1, keepdim=True)
-        ignored = label == IGNORED
-        at_label = distance.gather(1, label.masked_fill(ignored, 0)[:, None])[:, 0]
-        losses.append((distance.exp_().sum(dim=1).log() - at_label).masked_fill_(ignored, 0))
+        losses.append(losses_of(x.double(), label))
     return torch.cat(losses)
+
+
+def losses_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Loss of each of some rows in float64, (rows, cols), at its label, (rows,). Gives (rows,)."""
+    distance = logits - logits.amax(dim=1, keepdim=True)
+    ignored = labels == IGNORED
+    at_label = distance.gather(1, labels.masked_fill(ignored, 0)[:, None])[:, 0]
+    return (distance.exp_().sum(dim=1).log() - at_label).masked_fill_(ignored, 0)

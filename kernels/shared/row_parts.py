@@ -154,6 +154,14 @@ def _held_blocks(rows: int, packs: int, multiprocessors: int, *, aligned: bool) 
     return 8 if packs <= most and 2 * 16 * rows > multiprocessors else 16
 
 
+def are_balanced(clusters: int, blocks: int, multiprocessors: int) -> bool:
+    """Whether the driver is to spread clusters of so many blocks evenly over the GPU.
+
+    Those so large that they nearly fill it once are spread unevenly where that is not asked for.
+    """
+    return blocks == _MOST_CLUSTER and 0.5 < clusters * blocks / multiprocessors <= 1
+
+
 def launch_held(
     program: CudaProgram, name: str, shape: HeldShape, x: torch.Tensor, *others: torch.Tensor
 ) -> None:
@@ -165,10 +173,8 @@ def launch_held(
     aligned = cols * x.element_size() % _PACK_BYTES == 0
     kernel = f"{name}_held_{shape.packs}{'' if aligned else '_any'}"
     grid = (shape.blocks, rows)
-    # Clusters so large that they nearly fill the GPU once are spread unevenly where that is not asked for. Of
-    # rows that begin anywhere the norms took longer so.
-    filled = rows * shape.blocks / program.multiprocessor_count
-    balanced = aligned and shape.blocks == _MOST_CLUSTER and 0.5 < filled <= 1
+    # Of rows that begin anywhere the norms took longer so.
+    balanced = aligned and are_balanced(rows, shape.blocks, program.multiprocessor_count)
     program.launch(
         kernel, grid, shape.threads, x, *others, cols, cluster=shape.blocks, overlaps=True, balanced=balanced
     )

@@ -83,7 +83,10 @@ class CapturedCalls:
 
 
 class Chain:
-    """An executable graph of child graphs, one after the other, in turn over those given. One alone is it."""
+    """An executable graph of child graphs, one after the other, in turn over those given.
+
+    Of one call it is the graph itself: with events in a child the selftest did not pass.
+    """
 
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], calls: int) -> None:
         self._cuda = cuda = driver()
