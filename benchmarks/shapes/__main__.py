@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         device = _device(here, before)
         plans = _plans(kernels, chosen, device, before)
         if chosen.glance and device is here:
-            return _glance(catalog, plans, chosen, here)
+            return _glance(catalog, plans, chosen)
         if device is here:
             known = done(plans, [*others, *([before] if before else [])])
             path = _measure_rest(catalog, plans, known, device, path, chosen.seconds)
@@ -97,7 +97,7 @@ def report(
     return BELOW if any(map(falls_short, measured)) else UNFINISHED if left else FINE
 
 
-def _glance(catalog: Catalog, plans: Sequence[Planned], chosen: argparse.Namespace, device: Device) -> int:
+def _glance(catalog: Catalog, plans: Sequence[Planned], chosen: argparse.Namespace) -> int:
     """Look at all shapes and print what was seen; the exit code."""
     tasks: list[Task] = []
     for plan in plans:
@@ -110,7 +110,7 @@ def _glance(catalog: Catalog, plans: Sequence[Planned], chosen: argparse.Namespa
             )
         )
     seen: list[Seen] = []
-    for one in look(tasks, device.last_level_cache_bytes or 0, chosen.processes, chosen.seconds):
+    for one in look(tasks, chosen.processes, chosen.seconds):
         seen.append(one)
         print(f"{one.task.kernel} {one.task.label}: {one.ratio:.3f}", file=sys.stderr)
     print("\n".join(glanced(seen)))

@@ -43,7 +43,6 @@ class Wanted(Struct, frozen=True):
     """What the process is asked for."""
 
     tasks: tuple[Task, ...]
-    cache_bytes: int  # of the last level
     processes: int
     seconds: float
 
@@ -101,10 +100,10 @@ def task_of(
     return Task(kernel, dtype, number, kind, sizes, tuple(one.stem for one in implementations), ours)
 
 
-def look(tasks: Sequence[Task], cache_bytes: int, processes: int, seconds: float) -> Iterator[Seen]:
+def look(tasks: Sequence[Task], processes: int, seconds: float) -> Iterator[Seen]:
     """Shapes as they are seen. Begins none after so many ``seconds``."""
     command = module_command("roofscope.benchmarks.shapes.glance_child")
-    wanted = Wanted(tuple(tasks), cache_bytes, processes, min(seconds, MOST_SECONDS))
+    wanted = Wanted(tuple(tasks), processes, min(seconds, MOST_SECONDS))
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None
     assert child.stdout is not None

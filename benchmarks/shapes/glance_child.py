@@ -9,9 +9,11 @@ tune beside each other.
 A call is timed as the engine does it, by its graphs over sets of inputs with outputs of their own, in which
 no call begins before the one in front has ended, queued behind a kernel that spins, the versions in turn; but
 by a few short blocks instead of as many as an interval takes, and it is held against the reference at the
-drawn size alone. The worst of many shapes is in part the unluckiest: one that looks nearly too slow is timed
-once more, for longer, and only that counts. Beside it stands what a call of one element takes, once a turn:
-where that is several microseconds, small calls look alike.
+drawn size alone. There are as many sets as leave L2 cold, too; only those of less than a megabyte or so, of
+which it would take too many, stay in L2, for every version. The worst of many shapes is in part the
+unluckiest: one that looks nearly too slow is timed once more, for longer, and only that counts. Beside it
+stands what a call of one element takes, once a turn: where that is several microseconds, small calls look
+alike.
 """
 
 import fcntl
@@ -36,6 +38,7 @@ from msgspec.structs import replace
 
 from roofscope.benchmarks.shapes.glance import Seen, Task, Wanted
 from roofscope.benchmarks.shapes.summary import LEAST
+from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.domain import is_inside
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
@@ -54,8 +57,8 @@ NEARLY = LEAST * 1.06  # below it a shape is timed once more
 MORE_BLOCKS = 20
 BLOCK_S = 2e-3
 MOST_REPLAYS = 50  # of a graph, in a block
-CACHE_LAPS = 3  # of the last-level cache, by all sets together
-MOST_SETS = 160
+MOST_SETS = 160  # that a graph goes round; more would take longer to capture than to time
+WARM_SETS = 24  # of a shape so small that even those would stay in the cache
 MEETING_S = 600.0
 AT_A_TIME = 12  # shapes of a process, compiled before all processes measure theirs
 
@@ -66,8 +69,8 @@ _programs: dict[tuple[str, Dtype, str], Call] = {}  # of CUDA, which are compile
 class Point:
     """A shape and its versions, in the process that looks at it."""
 
-    def __init__(self, kernel: Kernel, task: Task, cache_bytes: int) -> None:
-        self.kernel, self.task, self.cache_bytes = kernel, task, cache_bytes
+    def __init__(self, kernel: Kernel, task: Task) -> None:
+        self.kernel, self.task = kernel, task
         self.calls: dict[str, Call] = {}
         self.notes: dict[str, str] = {}
         self.device = torch.device("cuda")
@@ -122,9 +125,10 @@ class Point:
 
     def _sets(self) -> list[InputSet]:
         first = self.maker.make(self.task.sizes)
-        count = math.ceil(CACHE_LAPS * self.cache_bytes / max(self.maker.set_bytes(self.task.sizes), 1))
-        copies = min(max(count, 2), MOST_SETS) - 1
-        return [first, *(tuple(tensor.clone() for tensor in first) for _ in range(copies))]
+        # The device as NVML tells it has no size of this cache: torch knows it.
+        cache_bytes = torch.cuda.get_device_properties(self.device).L2_cache_size
+        count = sets_of(self.maker.set_bytes(self.task.sizes), cache_bytes)
+        return [first, *(tuple(tensor.clone() for tensor in first) for _ in range(count - 1))]
 
     def _right(self, inputs: InputSet) -> list[str]:
         right: list[str] = []
@@ -144,6 +148,12 @@ class Point:
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
             wrong = "wrong: " if isinstance(error, WrongResult) else ""
             self.notes[stem] = f"{wrong}{str(error) or type(error).__name__}"[:300]
+
+
+def sets_of(bytes_per_set: int, cache_bytes: int) -> int:
+    """As many as leave nothing of the first in the cache when it comes again; a few if those are too many."""
+    cold = max(2, math.ceil(CACHE_LAPS * cache_bytes / max(bytes_per_set, 1)))
+    return cold if cold <= MOST_SETS else WARM_SETS
 
 
 def seen_once_or_twice(
@@ -213,7 +223,6 @@ def _tune_alone(lock: Path) -> None:
 def _process(
     tasks: list[Task],
     turns: int,
-    cache_bytes: int,
     together: Any,
     lock: Path,
     until: float,
@@ -223,7 +232,7 @@ def _process(
     torch.set_num_threads(1)
     catalog = scan()
     for turn in range(turns):
-        points = _compiled(tasks[turn * AT_A_TIME :][:AT_A_TIME], catalog, cache_bytes, until)
+        points = _compiled(tasks[turn * AT_A_TIME :][:AT_A_TIME], catalog, until)
         _meet(together)
         with _locked(lock):
             floor = floor_us()
@@ -235,13 +244,13 @@ def _process(
         _meet(together)
 
 
-def _compiled(tasks: list[Task], catalog: Catalog, cache_bytes: int, until: float) -> list[Point]:
+def _compiled(tasks: list[Task], catalog: Catalog, until: float) -> list[Point]:
     points: list[Point] = []
     for task in tasks:
         kernel = catalog.kernel(task.kernel)
         assert kernel is not None
         if time.monotonic() < until:
-            point = Point(kernel, task, cache_bytes)
+            point = Point(kernel, task)
             with suppress(torch.OutOfMemoryError):  # of the inputs
                 point.compile()
             points.append(point)
@@ -275,7 +284,7 @@ def main() -> None:
         queue = context.Queue()
         shares = _shares(wanted.tasks, count)
         turns = math.ceil(max(map(len, shares)) / AT_A_TIME)
-        arguments = [(share, turns, wanted.cache_bytes, together, lock, until, queue.put) for share in shares]
+        arguments = [(share, turns, together, lock, until, queue.put) for share in shares]
         running = [context.Process(target=_process, args=given, daemon=True) for given in arguments]
         for process in running:
             process.start()

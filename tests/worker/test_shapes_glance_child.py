@@ -7,7 +7,7 @@ import pytest
 
 from roofscope.benchmarks.shapes import glance_child
 from roofscope.benchmarks.shapes.glance import Task
-from roofscope.benchmarks.shapes.glance_child import BLOCKS, MORE_BLOCKS, in_turn, seen_once_or_twice
+from roofscope.benchmarks.shapes.glance_child import BLOCKS, MORE_BLOCKS, in_turn, seen_once_or_twice, sets_of
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.timing.block import BlockReading
 
@@ -95,3 +95,10 @@ def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch
     assert seen.ratio == pytest.approx(1.5)
     assert seen.seconds > 0.0
     assert seen.floor_us == 1.3
+
+
+@pytest.mark.parametrize(
+    ("set_bytes", "count"), [(200 << 20, 2), (20 << 20, 8), (1 << 20, 150), (900 << 10, 24), (0, 24)]
+)
+def test_sets_leave_the_cache_cold_or_all_stay_in_it(set_bytes: int, count: int) -> None:
+    assert sets_of(set_bytes, 50 << 20) == count
