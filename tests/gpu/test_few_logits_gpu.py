@@ -134,7 +134,10 @@ def test_a_small_w_is_right_wherever_rows_begin(dtype: Dtype) -> None:
 def test_gradients_of_few_rows_are_right_wherever_rows_begin(
     name: str, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(few_rows, "copy_ns", lambda *_: math.inf)  # of w, which a kernel would need
+    def never(*_: object) -> float:
+        return math.inf
+
+    monkeypatch.setattr(few_rows, "copy_ns", never)  # of w, which tiles would need
     (kernel, module), program = kernel_and_module(name), hopper_program(name, "cuda_wgmma", dtype)
     tolerance = kernel.spec.tolerance.of(dtype)
     for number, (rows, vocab, hidden) in enumerate(GRADIENTS):

@@ -1,5 +1,6 @@
 """Products whose tiles come in an order of their own, on a Hopper GPU: every tile is right."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -62,6 +63,15 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"rows": 4737, "vocab": 795, "hidden": 1000},
     ],
 }
+
+
+def giving(value: Any) -> Callable[..., Any]:
+    """What gives it for any arguments."""
+
+    def give(*_: object) -> Any:
+        return value
+
+    return give
 
 
 def parts_of(key: str) -> tuple[Kernel, Any, cuda.CudaProgram]:
@@ -168,7 +178,7 @@ def test_few_rows_are_right(
         (loose_few, "takes"): False,
     }
     for (where, function), value in found.items():
-        monkeypatch.setattr(where, function, lambda *_, value=value: value)
+        monkeypatch.setattr(where, function, giving(value))
     sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
     x, w, labels, *rest = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     if rows > 1:
@@ -204,7 +214,7 @@ def test_each_kernel_of_powers_is_right(
     monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, name: str
 ) -> None:
     kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
-    monkeypatch.setattr(powers, "choose", lambda *_: name)
+    monkeypatch.setattr(powers, "choose", giving(name))
     sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
     x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     labels[0], labels[1] = -100, vocab - 1

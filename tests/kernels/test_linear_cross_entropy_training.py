@@ -199,10 +199,14 @@ def test_a_loss_and_its_gradients_take_five_launches_where_w_is_copied(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, recorder = load_module(kernel().folder / "cuda_wgmma.py"), Recorder()
+
+    def nothing(*_: object) -> int:
+        return 0
+
     for one in (module, powers, few_rows, products):
         for name in ("needs_hopper", "tensor_map"):
             if hasattr(one, name):
-                monkeypatch.setattr(one, name, lambda *_: 0)
+                monkeypatch.setattr(one, name, nothing)
     x, w = (torch.empty(n, 159, dtype=torch.bfloat16) for n in (rows, 435))
     labels, dloss = torch.zeros(rows, dtype=torch.int64), x[:, 0].contiguous()
     module.run(recorder, x, w, labels, dloss)
