@@ -6,7 +6,8 @@
 //   those of three other lanes and go to memory, 8 bytes for 512. The lane that has the label's logit stores it too. A
 //   second kernel joins the tiles of a row. Where the last round of pairs of blocks would be filled in part, all pairs
 //   share its tiles equally: shared/tile_shares.cuh. Few rows of x meet a w whose rows begin anywhere by mma.sync:
-//   few_rows.cuh; where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts.
+//   few_rows.cuh; where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts. A few
+//   rows of x and a small w have no tensor cores: small_weights.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -16,6 +17,7 @@
 
 #define B_OF_16_BITS_ALONG_K
 #include "linear_cross_entropy/few_rows.cuh"
+#include "linear_cross_entropy/small_weights.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"
 
@@ -92,11 +94,11 @@ __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const 
 }
 
 // The same by pairs of blocks. Where the last round of the grid would be filled in part, all pairs share its tiles equally.
-template <int BLOCK_N, int STAGES>
+template <int CONSUMERS, int BLOCK_N, int STAGES>
 __device__ __forceinline__ void statistics_of_shares(
     const CUtensorMap& x, const CUtensorMap& w, const Rest& rest, const TileParts& parts, long long alone
 ) {
-    constexpr int CONSUMERS = 2, CLUSTER = 2;
+    constexpr int CLUSTER = 2;
     using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
     extern __shared__ __align__(1024) unsigned char stages[];
     Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER> ring(stages, rank_in_cluster());
@@ -105,7 +107,7 @@ __device__ __forceinline__ void statistics_of_shares(
     let_next_start();
     wait_for_previous();
     if (own_warpgroup() == CONSUMERS) {
-        give_registers<40>();
+        if constexpr (CONSUMERS == 2) give_registers<40>();
         if (threadIdx.x % WARPGROUP == 0) {
             const Tiles tiles(rest.rows, rest.vocab, ring.rank);
             Turns<CLUSTER, EQUAL> turns(tiles.count(), steps, static_cast<unsigned>(alone));
@@ -115,7 +117,7 @@ __device__ __forceinline__ void statistics_of_shares(
             }
         }
     } else {
-        take_registers<232>();
+        if constexpr (CONSUMERS == 2) take_registers<232>();
         const int warpgroup = own_warpgroup();  // again, or it waits on the stack
         const Tiles tiles(rest.rows, rest.vocab, ring.rank);
         Turns<CLUSTER, EQUAL> turns(tiles.count(), steps, static_cast<unsigned>(alone));
@@ -163,13 +165,16 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
     }
 #define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                     \
     STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, 1, statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
-#define STATISTICS_OF_SHARES(NAME, BLOCK_N, STAGES)                                                               \
+#define STATISTICS_OF_SHARES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                    \
     STATISTICS(                                                                                                   \
-        NAME, 3 * WARPGROUP, 2,                                                                                   \
-        statistics_of_shares<BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)                  \
+        NAME, (CONSUMERS + 1) * WARPGROUP, 2,                                                                     \
+        statistics_of_shares<CONSUMERS, BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)       \
     )
-STATISTICS_OF_SHARES(tile_128x256_pair, 256, 4)
-STATISTICS_OF_SHARES(tile_128x160_pair, 160, 4)
+STATISTICS_OF_SHARES(tile_128x256_pair, 2, 256, 4)
+STATISTICS_OF_SHARES(tile_128x192_pair, 2, 192, 4)
+STATISTICS_OF_SHARES(tile_128x160_pair, 2, 160, 4)
+STATISTICS_OF_SHARES(tile_128x128_pair, 2, 128, 6)
+STATISTICS_OF_SHARES(tile_64x128_pair, 1, 128, 8)
 STATISTICS_OF_TILES(tile_128x256, 2, 256, 4)
 STATISTICS_OF_TILES(tile_128x128, 2, 128, 6)
 STATISTICS_OF_TILES(tile_64x128, 1, 128, 8)
@@ -190,6 +195,7 @@ extern "C" __global__ void join(
     const long long label = labels[row];
     const float logit = at_label[row];  // on its way beside the pieces; of a label that is no column no one's
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+#pragma unroll 4  // so many loads under way at once
     for (long long piece = threadIdx.x % WARP; piece < count; piece += WARP) {
         mine = joined(mine, pieces[row * count + piece]);
     }

@@ -1,42 +1,44 @@
 """Launcher of cuda_wgmma.cu: a linear layer's cross-entropy on the tensor cores by TMA and wgmma."""
 
 import functools
-import math
 from dataclasses import replace
 
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.loose_rows import is_whole
-from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, ROW, Plan
+from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
+from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile
 from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-# As in cuda_wgmma.cu. The times are those of the same tiles in products; that of 256 columns by one block is
-# to the pair's as it was here on an H100.
+# As in cuda_wgmma.cu. The times are those of the same tiles in products; of 128 rows by one block those that
+# were found here.
 TILES = {
     "tile_128x256_pair": MATMUL_TILES["tile_128x256_pair"],
+    "tile_128x192_pair": MATMUL_TILES["tile_128x192_2x1"],
     "tile_128x160_pair": MATMUL_TILES["tile_128x160_2x1"],
+    "tile_128x128_pair": replace(MATMUL_TILES["tile_128x128_2x1"], parts=EQUAL),
+    "tile_64x128_pair": replace(MATMUL_TILES["tile_64x128_2x1"], parts=EQUAL),
     "tile_128x256": replace(MATMUL_TILES["tile_128x256"], step_ns=650, parts=1),
-    "tile_128x128": replace(MATMUL_TILES["tile_128x128"], parts=1),
+    "tile_128x128": replace(MATMUL_TILES["tile_128x128"], step_ns=345, parts=1),
     "tile_64x128": replace(MATMUL_TILES["tile_64x128"], parts=1),
     "tile_64x64": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
 }
 PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
-_EXCHANGE_NS = 1650  # of their sums; a guess
 _STEP = 64  # elements of hidden in a stage
+_OF_SHARED_ROUND = 1.1  # times as long as a plan says takes one by which clusters share a whole round more
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _FEW = "few_rows"
-# About the times of a launch more, of a copy of w, of what is beside tiles, of tiles that wait for memory.
-_COPY_NS, _COPY_BYTES_PER_NS, _BESIDE_NS, _BYTES_PER_NS = 1300, 3900, 2000, 3500
+_SMALL = "small_weights"
+_BYTES_PER_NS = 3500  # about those of tiles that wait for memory
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -59,22 +61,28 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
 
     Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
-    may do without.
+    may do without. A small w needs no tiles.
     """
     name, plan = best_tile(rows, vocab, multiprocessors, hidden)
-    room = few_rows.room_of(rows, hidden)
-    if not (is_loose and room and vocab):
+    if not (rows and vocab and hidden):
         return name
-    bytes_of_w = 2 * vocab * hidden
-    tiles_ns = max(plan.time_ns, bytes_of_w / _BYTES_PER_NS) + _BESIDE_NS
-    copied_ns = _COPY_NS + 2 * bytes_of_w / _COPY_BYTES_PER_NS + tiles_ns
-    return _FEW if few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns < copied_ns else name
+    tiles_ns = max(plan.time_ns, 2 * vocab * hidden / _BYTES_PER_NS) + few_rows.BESIDE_NS
+    if is_loose:
+        tiles_ns += few_rows.copy_ns(vocab, hidden)
+    times = {name: tiles_ns}
+    if is_loose and (room := few_rows.room_of(rows, hidden)):
+        times[_FEW] = few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns
+    if small := small_weights.room_of(rows):
+        times[_SMALL] = small_weights.time_ns(small, vocab, hidden, multiprocessors)
+    return min(times, key=lambda name: times[name])
 
 
 @functools.lru_cache(maxsize=4096)
 def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, Plan]:
     """That of least time, and the plan by which blocks have its tiles."""
-    plans = {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in TILES}
+    is_long = rows > 64 and rows * vocab * -(-hidden // _STEP) > LONG
+    names = [name for name, tile in TILES.items() if tile.columns == 256 or not is_long]
+    plans = {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in names}
     return min(plans.items(), key=lambda item: item[1].time_ns)
 
 
@@ -84,11 +92,16 @@ def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int)
     aligned = (on_lines, on_lines)
     if name not in PARTS:
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
-        return min(plans, key=lambda plan: plan.time_ns)
-    blocks = tile.count(rows, vocab) * PARTS[name]
-    each_ns = -(-steps // PARTS[name]) * tile.step_of(aligned) + _EXCHANGE_NS
-    all_ns = -(-blocks // multiprocessors) * each_ns
-    return Plan(blocks, blocks, math.hypot(all_ns, 2 * (rows + vocab) * hidden / _BYTES_PER_NS))
+        count = tile.count(rows, vocab)
+        return min((_held(plan, count, tile) for plan in plans), key=lambda plan: plan.time_ns)
+    return by_clusters(tile, rows, vocab, steps, PARTS[name], tile.step_of(aligned), multiprocessors)
+
+
+def _held(plan: Plan, count: int, tile: Tile) -> Plan:
+    """The same; later where clusters share more tiles than they are, each then a part of two or three."""
+    if count - plan.alone <= plan.blocks // tile.cluster:
+        return plan
+    return replace(plan, time_ns=plan.time_ns * _OF_SHARED_ROUND)
 
 
 def launch(
@@ -102,7 +115,10 @@ def launch(
     if name == _FEW:
         return _of_few_rows(program, x, w, labels, loss)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
-    pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)
+    if name == _SMALL:
+        pieces = small_weights.launch(program, x, w, labels, at_label)
+    else:
+        pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)
     return _joined(program, pieces, at_label, labels, loss, vocab)
 
 

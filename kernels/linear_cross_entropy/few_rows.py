@@ -24,6 +24,8 @@ _X_AT_ONCE = 32  # elements of x that a thread brings at once
 _START_NS, _ROWS_NS, _X_NS, _WORDS_NS = 2000, 900, 700, 800
 _SHIFTS_NS, _SHARING_NS, _PARTS_NS, _BYTES_PER_NS = 2.8, 800, 1200, 4300
 _COLUMNS_AT_ONCE, _PARTS_AT_ONCE = 2048, 4  # of those, as in cuda_wgmma.cu
+# About the times of a launch more, of a copy of w, and of what is beside tiles.
+_COPY_NS, _COPY_BYTES_PER_NS, BESIDE_NS = 1300, 3900, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,11 @@ def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts
             time_ns += -(-vocab // _COLUMNS_AT_ONCE) * -(-parts // _PARTS_AT_ONCE) * _PARTS_NS * groups
         grids.append(Grid(blocks, at_once, sharing, -(-hidden // columns), columns, time_ns))
     return min(grids, key=lambda grid: (grid.time_ns, -grid.blocks * grid.parts))
+
+
+def copy_ns(vocab: int, hidden: int) -> float:
+    """Of w, which tiles need where its rows are not of whole 16 bytes."""
+    return _COPY_NS + 4 * vocab * hidden / _COPY_BYTES_PER_NS
 
 
 def launch(

@@ -43,13 +43,13 @@ def run(
     require_32_bit_product(key, rows, vocab, hidden)
     if not rows:
         return torch.empty_like(x), torch.zeros_like(w)
-    if loose_few.takes(x, w):
+    if loose_few.takes(x, w, program.multiprocessor_count):
         return loose_few.run(program, x, w, labels, dloss, (None, lse))
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     x, w = both_in_whole_units(program, x, w)
     if rows <= few_rows.FEW:
         small = few_rows.is_small(rows, vocab, hidden, program.multiprocessor_count)
-        d, _ = few_rows.room_for_d(x, vocab, small)
+        d = few_rows.room_for_d(x, vocab)
         few_rows.make_of_logits(program, "weights", small, x, w, d, labels, lse, dloss)
         few_rows.make_gradients(program, d, x, w, dx, dw)
         return dx, dw

@@ -1,39 +1,63 @@
 """Launches few_rows.cuh: gradients of few rows, and the kernels of tiles of their logits."""
 
+import functools
+from dataclasses import replace
+
 import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
-from roofscope.kernels.linear_cross_entropy_backward.products import BAND, STEP
+from roofscope.kernels.linear_cross_entropy_backward.products import (
+    AMID_LINES,
+    BAND,
+    SMALL_TILE,
+    STEP,
+    SURELY,
+    make_small_dw,
+    make_small_dx,
+    time_of,
+)
+from roofscope.kernels.shared.tile_shares import by_clusters
+from roofscope.kernels.shared.wgmma_plans import ROW, TILES, Tile
+from roofscope.kernels.shared.whole_rows import pitch
 
 Tensor = torch.Tensor
 
 FEW = 256  # rows
 _THREADS = 256
 _UNIT = 8  # elements in 16 bytes
-_TILE_ROWS, _TILE_COLUMNS, _STAGES = 128, 256, 4  # those of the products with d
-_SHARED = _STAGES * ((_TILE_ROWS + _TILE_COLUMNS) * 128 + 2 * 8) + 2 * _TILE_ROWS * 128
-_SMALL_TILE, _SMALL_PARTS, _SMALL_STAGES = 64, 8, 8  # as in few_rows.cuh
-_SMALL_SHARED = _SMALL_STAGES * (2 * _SMALL_TILE * 128 + 2 * 8) + 2 * _SMALL_TILE * 128 + 8
+TILE = replace(TILES["tile_128x256"], parts=1)  # that of the products with d, by a block alone
+SMALL_PARTS = 8  # blocks of a cluster that share a small tile, as in few_rows.cuh
+COLUMNS_OF_PART = SMALL_TILE.columns // SMALL_PARTS  # that a block has in the end
 _DX_COLUMNS, _DX_STAGES = 128, {16: 8, 32: 8, 64: 8, 128: 6, 256: 4}  # by rows, as in few_rows.cuh
+_DX_STEP_NS = {16: 100, 32: 100, 64: 170, 128: 314, 256: 584}  # about those of such tiles in products
 _LEAST_STEPS = 4  # of a part of dx
-# About the time of a step where blocks have tiles alone, where eight share one, and of a tile besides.
-_STEP_NS, _SMALL_STEP_NS, _TILE_NS = 500, 200, 2000
+# About the times of a launch more, and of what leaves parts of dx, or joins them.
+_JOIN_NS, _SUMS_PER_NS, _BYTES_PER_NS = 1300, 12, 3000
+
+
+@functools.lru_cache(maxsize=4096)
+def times_of_logits(rows: int, vocab: int, hidden: int, multiprocessors: int) -> tuple[float, float, float]:
+    """About those of logits by large tiles, by small ones, and by clusters whose blocks share a small one."""
+    steps, on_lines = -(-hidden // STEP), pitch(2 * hidden) % ROW == 0
+    aligned = (on_lines, on_lines)
+    large, small = (
+        tile.plans(rows, vocab, steps, multiprocessors, aligned)[0].time_ns for tile in (TILE, SMALL_TILE)
+    )
+    step_ns = SMALL_TILE.step_of(aligned)
+    parts = by_clusters(SMALL_TILE, rows, vocab, steps, SMALL_PARTS, step_ns, multiprocessors)
+    return large, small, parts.time_ns
 
 
 def is_small(rows: int, vocab: int, hidden: int, multiprocessors: int) -> bool:
     """Whether tiles are so few that the blocks of a cluster share each along hidden."""
-    steps = -(-hidden // STEP)
-    parts = -(-rows // _SMALL_TILE) * -(-vocab // _SMALL_TILE) * _SMALL_PARTS
-    tiles = -(-rows // _TILE_ROWS) * -(-vocab // _TILE_COLUMNS)
-    small_ns = -(-parts // multiprocessors) * (_TILE_NS + _SMALL_STEP_NS * -(-steps // _SMALL_PARTS))
-    return small_ns < -(-tiles // multiprocessors) * (_TILE_NS + _STEP_NS * steps)
+    large_ns, _, parts_ns = times_of_logits(rows, vocab, hidden, multiprocessors)
+    return parts_ns < large_ns
 
 
-def room_for_d(x: Tensor, vocab: int, small: bool) -> tuple[Tensor, int]:
-    """Room for d in whole tiles, and how many columns of it a block has at a time."""
-    tile = _SMALL_TILE if small else _TILE_COLUMNS
-    d = torch.empty((len(x), -(-vocab // tile) * tile), dtype=x.dtype, device=x.device)
-    return d, _SMALL_TILE // _SMALL_PARTS if small else _TILE_COLUMNS
+def room_for_d(x: Tensor, vocab: int) -> Tensor:
+    """Room for d in whole small tiles."""
+    width = vocab + -vocab % SMALL_TILE.columns
+    return torch.empty((len(x), width), dtype=x.dtype, device=x.device)
 
 
 def make_of_logits(
@@ -44,43 +68,74 @@ def make_of_logits(
     Rows of x and w are of whole 16 bytes, and maybe longer.
     """
     (rows, hidden), vocab, width = x.shape, len(w), d.shape[1]
-    row_tile, column_tile = (_SMALL_TILE, _SMALL_TILE) if small else (_TILE_ROWS, _TILE_COLUMNS)
-    tiles = -(-rows // row_tile) * (width // column_tile)
-    maps = tensor_map(x, (row_tile, STEP)), tensor_map(w, (column_tile, STEP))
+    tile = SMALL_TILE if small else TILE
+    tiles = tile.count(rows, vocab)
+    maps = tensor_map(x, (tile.rows, STEP)), tensor_map(w, (tile.columns, STEP))
     if small:
         program.launch(
-            *(f"{name}_of_parts", tiles * _SMALL_PARTS, 2 * 128, *maps, d, *statistics),
+            *(f"{name}_of_parts", tiles * SMALL_PARTS, tile.threads, *maps, d, *statistics),
             *(rows, vocab, hidden, width),
-            shared_bytes=_SMALL_SHARED,
+            shared_bytes=tile.shared_bytes,
             overlaps=True,
         )
     else:
         blocks = min(tiles, program.multiprocessor_count)
         program.launch(
-            *(f"{name}_of_few", blocks, 3 * 128, *maps, tensor_map(d, (64, BAND)), *statistics),
+            *(f"{name}_of_few", blocks, tile.threads, *maps, tensor_map(d, (64, BAND)), *statistics),
             *(rows, vocab, hidden),
-            shared_bytes=_SHARED,
+            shared_bytes=tile.shared_bytes,
             overlaps=True,
         )
 
 
 def make_gradients(program: CudaProgram, d: Tensor, x: Tensor, w: Tensor, dx: Tensor, dw: Tensor) -> None:
     """Make dx = d w and dw = d^T x. Rows of x and w are of whole 16 bytes, and maybe longer."""
-    if dx.numel():
+    if not dx.numel():
+        return
+    sizes = (*dx.shape, len(w), program.multiprocessor_count)
+    if dx_by_small_tiles(*sizes):
+        make_small_dx(program, d, w, dx)
+    else:
         _make_dx(program, d, w, dx)
+    if dw_by_small_tiles(*sizes):
+        make_small_dw(program, d, x, dw)
+    else:
         _make_dw(program, d, x, dw)
+
+
+@functools.lru_cache(maxsize=4096)
+def dx_by_small_tiles(rows: int, hidden: int, vocab: int, multiprocessors: int) -> bool:
+    """Whether these are faster than blocks that have a part of the vocabulary."""
+    room, columns, count = _parts_of_dx(rows, hidden, vocab, multiprocessors)
+    step_ns = Tile(room, _DX_COLUMNS, stages=1, step_ns=_DX_STEP_NS[room]).step_of(AMID_LINES)
+    rounds, steps = -(-columns * count // multiprocessors), -(-vocab // STEP)
+    few_ns = rounds * (-(-steps // count) * step_ns + room * _DX_COLUMNS / _SUMS_PER_NS)
+    few_ns += _JOIN_NS + 4 * count * rows * hidden / _BYTES_PER_NS
+    return time_of(SMALL_TILE, rows, hidden, vocab, multiprocessors) * SURELY < few_ns
+
+
+@functools.lru_cache(maxsize=4096)
+def dw_by_small_tiles(rows: int, hidden: int, vocab: int, multiprocessors: int) -> bool:
+    """Whether these are faster than large ones, which are few."""
+    small_ns, large_ns = (time_of(tile, vocab, hidden, rows, multiprocessors) for tile in (SMALL_TILE, TILE))
+    return small_ns * SURELY < large_ns
+
+
+def _parts_of_dx(rows: int, hidden: int, vocab: int, multiprocessors: int) -> tuple[int, int, int]:
+    """Room for rows, blocks beside each other, and parts of the vocabulary."""
+    room = next(room for room in _DX_STAGES if rows <= room)
+    columns, steps = -(-hidden // _DX_COLUMNS), -(-vocab // STEP)
+    return room, columns, max(min(multiprocessors // columns, steps // _LEAST_STEPS), 1)
 
 
 def _make_dx(program: CudaProgram, d: Tensor, w: Tensor, dx: Tensor) -> None:
     """By blocks that have some columns, and a part of the vocabulary."""
     rows, hidden = dx.shape
-    room = next(room for room in _DX_STAGES if rows <= room)
-    columns, steps = -(-hidden // _DX_COLUMNS), -(-len(w) // STEP)
-    count = max(min(program.multiprocessor_count // columns, steps // _LEAST_STEPS), 1)
+    room, columns, count = _parts_of_dx(rows, hidden, len(w), program.multiprocessor_count)
     parts = torch.empty((count, rows, hidden), dtype=torch.float32, device=dx.device)
     program.launch(
         *(f"dx_of_few_{room}", (columns, count, 1), (_DX_COLUMNS // 64 + 1) * 128),
-        *(tensor_map(d, (room, STEP)), tensor_map(w, (STEP, BAND)), parts, rows, hidden, steps),
+        *(tensor_map(d, (room, STEP)), tensor_map(w, (STEP, BAND)), parts, rows, hidden, -(-len(w) // STEP)),
         shared_bytes=_DX_STAGES[room] * ((_DX_COLUMNS + room) * 128 + 2 * 8),
         overlaps=True,
     )
@@ -90,14 +145,13 @@ def _make_dx(program: CudaProgram, d: Tensor, w: Tensor, dx: Tensor) -> None:
 
 def _make_dw(program: CudaProgram, d: Tensor, x: Tensor, dw: Tensor) -> None:
     rows, (vocab, hidden) = len(d), dw.shape
-    columns = -(-hidden // _TILE_COLUMNS)
-    tiles = -(-vocab // _TILE_ROWS) * columns
-    of_d = tensor_map(d, (STEP, BAND))
+    columns, tiles = -(-hidden // TILE.columns), TILE.count(vocab, hidden)
+    blocks, of_d = min(tiles, program.multiprocessor_count), tensor_map(d, (STEP, BAND))
     is_loose = hidden % _UNIT != 0 or dw.data_ptr() % 16 != 0  # then threads store, and the map is not used
     program.launch(
-        *("dw_of_few", min(tiles, program.multiprocessor_count), 3 * 128, of_d, tensor_map(x, (STEP, BAND))),
+        *("dw_of_few", blocks, TILE.threads, of_d, tensor_map(x, (STEP, BAND))),
         *(of_d if is_loose else tensor_map(dw, (64, BAND)), dw if is_loose else 0),
         *(rows, vocab, hidden, tiles, columns),
-        shared_bytes=_SHARED,
+        shared_bytes=TILE.shared_bytes,
         overlaps=True,
     )

@@ -4,6 +4,7 @@ import torch
 
 from roofscope import CudaProgram
 from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.linear_cross_entropy_backward.few_rows import times_of_logits
 from roofscope.kernels.shared.loose_rows import (
     LOOSE_COLUMNS,
     ROWS_OF_STEP,
@@ -27,10 +28,18 @@ _LEAST_HIDDEN = 4  # times the room, so _DW_WIDTH or more: else copying w takes 
 _LEAST_STEPS = 2  # of a block that has a part of the vocabulary
 
 
-def takes(x: Tensor, w: Tensor) -> bool:
-    """Whether the kernels have room for x, and w, of enough columns, would be copied for others."""
-    room = few_rows.room_of(*x.shape)
-    return w.numel() > 0 and not is_whole(w) and room is not None and w.shape[1] >= _LEAST_HIDDEN * room
+def takes(x: Tensor, w: Tensor, multiprocessors: int) -> bool:
+    """Whether the kernels have room for x, and w, of enough columns, would be copied for others.
+
+    Where logits from a copy are there sooner, the gradients are too.
+    """
+    (rows, hidden), vocab = x.shape, len(w)
+    room = few_rows.room_of(rows, hidden)
+    if not w.numel() or is_whole(w) or room is None or hidden < _LEAST_HIDDEN * room:
+        return False
+    copied_ns = few_rows.copy_ns(vocab, hidden) + min(times_of_logits(rows, vocab, hidden, multiprocessors))
+    grid = few_rows.grid_of(room, vocab, hidden, multiprocessors, most_parts=1)
+    return grid.time_ns < copied_ns + few_rows.BESIDE_NS
 
 
 def run(

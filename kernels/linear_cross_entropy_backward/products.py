@@ -12,8 +12,8 @@ from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, Plan, Tile
 
 TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in products.cuh
 SMALL_TILE = TILES["tile_64x64"]  # as in small_products.cuh
-_AMID_LINES = (False, False)  # rows of what is multiplied, mostly
-_SURELY = 1.2  # times the time of small tiles, which that of large ones exceeds
+AMID_LINES = (False, False)  # rows of what is multiplied, mostly
+SURELY = 1.2  # times the time of small tiles, which that of large ones exceeds
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
 _PART_NS = 1500  # that a block takes to add a part of a tile
@@ -40,11 +40,10 @@ def add_to_dx(
 
     Of d, whose rows may be longer, as many columns as w has rows.
     """
-    small = not (adds or keeps) and takes_small_tiles(*dx.shape, len(w), program.multiprocessor_count)
-    maps = tensor_map(d, ((SMALL_TILE if small else TILE).rows, STEP)), tensor_map(w, (STEP, BAND))
-    if small:
-        _launch_small(program, "small_dx", maps, dx, len(w), scales)
+    if not (adds or keeps) and takes_small_tiles(*dx.shape, len(w), program.multiprocessor_count):
+        make_small_dx(program, d, w, dx, scales)
     else:
+        maps = tensor_map(d, (TILE.rows, STEP)), tensor_map(w, (STEP, BAND))
         _launch(program, "add_to_dx", maps, dx, sums, len(w), adds, keeps, scales)
 
 
@@ -58,11 +57,29 @@ def make_dw(
     keeps: bool,
 ) -> None:
     """Make dw = d^T x, with ``sums`` as above."""
-    maps = tensor_map(d, (STEP, BAND)), tensor_map(x, (STEP, BAND))
     if not (adds or keeps) and takes_small_tiles(*dw.shape, len(x), program.multiprocessor_count):
-        _launch_small(program, "small_dw", maps, dw, len(x))
+        make_small_dw(program, d, x, dw)
     else:
+        maps = tensor_map(d, (STEP, BAND)), tensor_map(x, (STEP, BAND))
         _launch(program, "make_dw", maps, dw, sums, len(x), adds, keeps)
+
+
+def make_small_dx(
+    program: CudaProgram,
+    d: torch.Tensor,
+    w: torch.Tensor,
+    dx: torch.Tensor,
+    scales: torch.Tensor | None = None,
+) -> None:
+    """The same by small tiles."""
+    maps = tensor_map(d, (SMALL_TILE.rows, STEP)), tensor_map(w, (STEP, BAND))
+    _launch_small(program, "small_dx", maps, dx, len(w), scales)
+
+
+def make_small_dw(program: CudaProgram, d: torch.Tensor, x: torch.Tensor, dw: torch.Tensor) -> None:
+    """The same by small tiles."""
+    maps = tensor_map(d, (STEP, BAND)), tensor_map(x, (STEP, BAND))
+    _launch_small(program, "small_dw", maps, dw, len(x))
 
 
 def _launch_small(
@@ -119,8 +136,13 @@ def takes_small_tiles(m: int, n: int, k: int, multiprocessors: int) -> bool:
     """Whether blocks alone are faster than pairs, whose tiles would be few."""
     if not m * n:
         return False
-    (small,) = SMALL_TILE.plans(m, n, -(-k // STEP), multiprocessors, _AMID_LINES)
-    return small.time_ns * _SURELY < plan_of(m, n, k, multiprocessors).time_ns
+    return time_of(SMALL_TILE, m, n, k, multiprocessors) * SURELY < plan_of(m, n, k, multiprocessors).time_ns
+
+
+def time_of(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> float:
+    """Of a product by tiles that blocks compute one by one."""
+    plan, *_ = tile.plans(m, n, -(-k // STEP), multiprocessors, AMID_LINES)
+    return plan.time_ns
 
 
 def plan_of(m: int, n: int, k: int, multiprocessors: int) -> Plan:

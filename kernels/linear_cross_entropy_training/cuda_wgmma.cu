@@ -10,9 +10,10 @@
 //   few for the exponent, it is the base. A warp a row joins the sums, and tells whether the row's powers have one base. Such powers
 //   are d but for a factor of the row, and for the label, which is stored again: rows of x take the factor for dw, and
 //   rows of dx in the end. Of other rows another kernel makes d where the powers lie, a warp a row of a tile. The products
-//   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32. Where pairs of
-//   blocks would have few tiles, logits and products have tiles of 64 x 64. Few rows have
-//   kernels of their own, without a sample: few_powers.cuh, which has more of them in linear_cross_entropy_backward/few_rows.cuh.
+//   are those of linear_cross_entropy_backward/products.cuh; what dw has of the rows so far is kept in float32. Without a
+//   sample one kernel joins the sums and makes d. Where pairs of blocks would have few tiles, logits and products have tiles
+//   of 64 x 64, which the blocks of a cluster may share along hidden. Few rows have kernels of their own: few_powers.cuh,
+//   which has more of them in linear_cross_entropy_backward/few_rows.cuh.
 //   Where rows of w begin anywhere those of up to 32 rows are linear_cross_entropy_backward/loose_few.cuh.
 // Idea: linear_cross_entropy/cuda_wgmma and linear_cross_entropy_backward/cuda_wgmma make the logits once each, a
 //   quarter of all products. Here the powers of the first pass stay, at 2 bytes each: Hsu et al., "Liger Kernel",

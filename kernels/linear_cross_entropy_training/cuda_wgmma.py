@@ -3,19 +3,16 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy_backward import loose_few
-from roofscope.kernels.linear_cross_entropy_backward.few_rows import FEW
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
 from roofscope.kernels.linear_cross_entropy_backward.products import (
-    BAND,
     SMALL_TILE,
     STEP,
     TILE,
     add_to_dx,
     make_dw,
     sums_between,
-    takes_small_tiles,
 )
-from roofscope.kernels.linear_cross_entropy_training import few_powers
+from roofscope.kernels.linear_cross_entropy_training import powers
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
@@ -25,7 +22,6 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 WEIGHTS_BYTES = 2**31  # of d: 8 Ki rows of 128 Ki columns; more rows are taken in turns
 _LEAST_ROWS = 256  # of a turn: those of a cluster
 _THREADS = 256  # of a block that joins, a warp a row, or that makes d
-_TILES_OF_BLOCK = 32  # which a block makes d of at a time, as in cuda_wgmma.cu
 _SAMPLED_TILES = 4  # of a row, as in cuda_wgmma.cu
 
 Tensor = torch.Tensor
@@ -48,14 +44,16 @@ def run(
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss, torch.empty_like(x), torch.zeros_like(w)
-    if loose_few.takes(x, w):
+    if loose_few.takes(x, w, program.multiprocessor_count):
         return loss, *loose_few.run(program, x, w, labels, dloss, (loss, None))
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     x, w = both_in_whole_units(program, x, w)
-    if rows <= FEW and not is_worth_a_sample(x, w):
-        few_powers.run(program, x, w, labels, dloss, (loss, dx, dw))
+    if rows <= few_rows.FEW and not is_worth_a_sample(x, w):
+        d = few_rows.room_for_d(x, vocab)
+        powers.make_d(program, x, w, labels, dloss, loss, d)
+        few_rows.make_gradients(program, d, x, w, dx, dw)
         return loss, dx, dw
-    width = vocab + -vocab % 8
+    width = vocab + -vocab % SMALL_TILE.columns  # whole small tiles, and lines of L2
     turn = min(max(WEIGHTS_BYTES // (2 * width) // _LEAST_ROWS, 1) * _LEAST_ROWS, rows)
     d_of_turns = torch.empty(turn, width, dtype=x.dtype, device=x.device)
     sums = sums_between(-(-rows // turn), vocab, w.shape[1], x.device)
@@ -79,41 +77,31 @@ def is_worth_a_sample(x: Tensor, w: Tensor) -> bool:
 
 def _make_d(
     program: CudaProgram, x: Tensor, w: Tensor, labels: Tensor, dloss: Tensor, loss: Tensor, d: Tensor
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor | None, Tensor]:
     """The gradient of the logits, in d, but for a factor of each row, and the losses.
 
-    Gives the factors, and x with its rows times them.
+    Gives the factors, if there are any, and x with its rows times them.
     """
+    if not is_worth_a_sample(x, w):
+        powers.make_d(program, x, w, labels, dloss, loss, d)
+        return None, x
     (rows, hidden), vocab, width = x.shape, len(w), d.shape[1]
-    has_sample = is_worth_a_sample(x, w)
-    small = not has_sample and takes_small_tiles(rows, vocab, hidden, program.multiprocessor_count)
-    tile = SMALL_TILE if small else TILE
-    count = -(-vocab // tile.columns)
+    count = -(-vocab // TILE.columns)
     pieces = torch.empty((rows, count, 2), dtype=torch.float32, device=x.device)
     at_label, scales = torch.empty((2, rows), dtype=torch.float32, device=x.device)
     results = torch.empty((rows, 2), dtype=torch.float32, device=x.device)
-    maxima = _maxima_of_sample(program, x, w) if has_sample else 0
-    of_x, of_w = tensor_map(x, (tile.rows, STEP)), tensor_map(w, (tile.columns // tile.cluster, STEP))
-    program.launch(
-        "powers_of_small_tiles" if small else "powers_of_tiles",
-        *(tile.plan(rows, vocab, 1, program.multiprocessor_count).blocks, tile.threads),
-        *(of_x, of_w, tensor_map(d, (64, BAND)), labels, maxima, pieces, at_label, rows, vocab, hidden),
-        shared_bytes=tile.shared_bytes,
-        overlaps=True,
-    )
+    maxima = _maxima_of_sample(program, x, w)
+    powers.make_of_tiles(program, "powers_of_tiles", x, w, d, labels, maxima, pieces, at_label)
     program.launch(
         *("join", -(-rows * 32 // _THREADS), _THREADS, pieces, at_label, labels, dloss, maxima),
         *(loss, results, scales, d, rows, count, vocab, width),
         overlaps=True,
     )
-    blocks = 1 if has_sample else -(-vocab // (TILE.columns * _TILES_OF_BLOCK))
     program.launch(
-        *("make_weights", rows * blocks, _THREADS, d, pieces, results, scales, labels, dloss),
-        *(width, count, tile.columns.bit_length() - 1, blocks),
+        *("make_weights", rows, _THREADS, d, pieces, results, scales, labels, dloss),
+        *(width, count, TILE.columns.bit_length() - 1, 1),
         overlaps=True,
     )
-    if not has_sample:
-        return scales, x
     scaled = torch.empty_like(x)
     program.launch("scale_rows", rows, _THREADS, x, scales, scaled, hidden)
     return scales, scaled

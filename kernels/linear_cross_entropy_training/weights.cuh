@@ -8,7 +8,7 @@ struct RowResult {
     float at_label;  // of d
 };
 
-constexpr int WARPS_OF_ROWS = 8, TILES_OF_WARP = 4;  // as in cuda_wgmma.py
+constexpr int WARPS_OF_ROWS = 8, TILES_OF_WARP = 4;  // as in powers.py
 static_assert(WARP * PACK == BLOCK_N);
 
 __device__ constexpr int log2_of(int power) { return power < 2 ? 0 : 1 + log2_of(power / 2); }

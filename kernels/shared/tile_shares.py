@@ -1,10 +1,27 @@
 """What launchers give kernels whose blocks leave parts of tiles for each other: ``tile_shares.cuh``."""
 
+import math
 import random
 
+from roofscope.kernels.shared.wgmma_plans import ROW, Plan, Tile, most_blocks
+
+# About the times of a cluster that shares a tile beside its steps: to start, and to exchange sums. The first
+# start is one that all kernels have.
+_EXCHANGE_NS, _START_NS = 3300, 1500
+_BYTES_PER_NS = 3500
 _draw = random.Random()  # its own, for users seed the other
 
 
 def new_ticket() -> int:
     """A number that no memory holds by chance: what flags of one launch are raised to."""
     return _draw.getrandbits(63)
+
+
+def by_clusters(
+    tile: Tile, m: int, n: int, steps: int, parts: int, step_ns: float, multiprocessors: int
+) -> Plan:
+    """The plan where each tile has a cluster, whose ``parts`` blocks share it along what is summed."""
+    blocks = tile.count(m, n) * parts
+    rounds = -(-blocks // most_blocks(parts, multiprocessors))
+    rounds_ns = rounds * (_EXCHANGE_NS + -(-steps // parts) * step_ns) - _START_NS
+    return Plan(blocks, blocks, math.hypot(rounds_ns, (m + n) * steps * ROW / _BYTES_PER_NS))

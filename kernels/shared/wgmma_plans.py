@@ -31,7 +31,7 @@ _SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read
 _HELD_BYTES = 2**27
 _APART = 0.4
 # Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
-_LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
+LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
 _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
 
@@ -292,7 +292,7 @@ def best(
     """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units."""
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
     names = [name for name in TILES if name != _LONG_TILE_OF_32_BITS]
-    if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else _LONG):
+    if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
         names = [_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE]
     plans = [(name, plan) for name in names for plan in TILES[name].plans(*sizes)]
     return min(plans, key=lambda item: item[1].time_ns)

@@ -1,11 +1,13 @@
 """Products whose tiles come in an order of their own, on a Hopper GPU: every tile is right."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
-from roofscope.kernels.linear_cross_entropy_backward import few_rows, products
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, products
+from roofscope.kernels.linear_cross_entropy_training import powers
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
@@ -61,6 +63,15 @@ SIZES: dict[str, list[dict[str, int]]] = {
         {"rows": 4737, "vocab": 795, "hidden": 1000},
     ],
 }
+
+
+def giving(value: Any) -> Callable[..., Any]:
+    """What gives it for any arguments."""
+
+    def give(*_: object) -> Any:
+        return value
+
+    return give
 
 
 def parts_of(key: str) -> tuple[Kernel, Any, cuda.CudaProgram]:
@@ -137,7 +148,7 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["linear_cross_entropy_backward", "linear_cross_entropy_training"])
-@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("way", ["of_few", "of_parts", "of_small_tiles"])
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden"),
     [
@@ -155,15 +166,19 @@ def test_turns_of_rows_add_up(rows: int, hidden: int) -> None:
     ],
 )
 def test_few_rows_are_right(
-    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, small: bool, name: str
+    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, way: str, name: str
 ) -> None:
-    """Tiles that blocks have alone, or share; rows of whole 16 bytes and others, and views."""
+    """Large and small tiles, or such as blocks share; rows of whole 16 bytes and others, and views."""
     kernel, module, program = parts_of(f"{name}/cuda_wgmma")
-
-    def is_small(*_: object) -> bool:
-        return small
-
-    monkeypatch.setattr(few_rows, "is_small", is_small)
+    found = {
+        (few_rows, "is_small"): way == "of_parts",
+        (few_rows, "dx_by_small_tiles"): way == "of_small_tiles",
+        (few_rows, "dw_by_small_tiles"): way == "of_small_tiles",
+        (powers, "choose"): f"powers_{way}",
+        (loose_few, "takes"): False,
+    }
+    for (where, function), value in found.items():
+        monkeypatch.setattr(where, function, giving(value))
     sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
     x, w, labels, *rest = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     if rows > 1:
@@ -190,6 +205,20 @@ def test_a_logit_may_be_far_above_the_sample(factor: float) -> None:
     w[2000], w[2999], labels[17] = x[17] * factor, x[18] * factor, 2000
     inputs = (x, w, labels, dloss)
     error = relative_error(module.run(program, *inputs), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("name", ["powers_of_parts", "powers_of_small_tiles", "powers_of_tiles"])
+@pytest.mark.parametrize(("rows", "vocab", "hidden"), [(347, 583, 1567), (300, 8200, 72), (1030, 65, 200)])
+def test_each_kernel_of_powers_is_right(
+    monkeypatch: pytest.MonkeyPatch, rows: int, vocab: int, hidden: int, name: str
+) -> None:
+    kernel, module, program = parts_of("linear_cross_entropy_training/cuda_wgmma")
+    monkeypatch.setattr(powers, "choose", giving(name))
+    sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
+    x, w, labels, dloss = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+    labels[0], labels[1] = -100, vocab - 1
+    error = relative_error(module.run(program, x, w, labels, dloss), reference(kernel, (x, w, labels, dloss)))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
 
 

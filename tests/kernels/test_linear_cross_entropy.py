@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from roofscope.kernels.linear_cross_entropy import few_rows
+from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
 from roofscope.kernels.shared.wgmma_plans import EQUAL
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
@@ -58,10 +58,10 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     ("rows", "vocab", "hidden", "expected", "shares"),
     [
         (4737, 795, 7207, "tile_128x160_pair", True),  # 95 tiles of pairs, for 66
-        (1603, 5256, 6997, "tile_128x256_pair", True),  # 147
-        (8448, 256, 4096, "tile_128x256_pair", True),  # 33: all of them
+        (8448, 256, 4096, "tile_128x128_pair", False),  # 66: one round, where 33 wide ones would be shared
+        (670, 433, 5587, "tile_64x128_pair", True),  # 24: all of them
         (1824, 99_741, 1279, "tile_128x256_pair", True),  # 3120, and 18 of them in a round of their own
-        (5000, 2320, 64, "tile_128x128", False),  # one step of hidden
+        (5000, 2320, 64, "tile_128x128_pair", False),  # one step of hidden
     ],
 )
 def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
@@ -74,6 +74,50 @@ def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
     assert (plan.alone < module.TILES[name].count(rows, vocab)) == shares
 
 
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (5707, 327, 3117, "tile_128x192_pair"),  # 46 tiles; three more than 66 would be of 160 columns
+        (1603, 5256, 6997, "tile_128x192_pair"),  # 196 for three rounds of 66
+        (4100, 900, 5003, "tile_128x256"),  # as many as multiprocessors
+        (26, 2927, 1263, "tile_64x64"),  # clusters that share these would come in four rounds
+        (43, 2915, 3875, "tile_64x64"),
+    ],
+)
+def test_tiles_fill_their_rounds(rows: int, vocab: int, hidden: int, expected: str) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    name, plan = module.best_tile(rows, vocab, MULTIPROCESSORS, hidden)
+    assert name == expected
+    assert plan.alone == module.TILES[name].count(rows, vocab)
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (1, 439, 119, True),
+        (1, 439, 120, True),
+        (2, 472, 325, True),
+        (8, 300, 77, True),
+        (9, 300, 77, False),
+        (5, 700, 515, False),  # so many elements that tensor cores save time
+        (1, 649, 5947, False),
+        (1, 98_056, 1259, False),
+    ],
+)
+def test_a_small_w_has_no_tiles(rows: int, vocab: int, hidden: int, expected: bool) -> None:
+    """Whether its rows are of whole 16 bytes or not."""
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    found = module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=hidden % 8 != 0)
+    assert (found == "small_weights") == expected
+
+
+@pytest.mark.parametrize("vocab", [1, 8, 9, 439, 2112, 2113, 40_000])
+def test_pieces_of_a_small_w_are_few_enough_for_a_warp(vocab: int) -> None:
+    blocks = small_weights.blocks_of(vocab, MULTIPROCESSORS)
+    assert 0 < blocks <= min(2 * MULTIPROCESSORS, vocab)
+    assert blocks == 2 * MULTIPROCESSORS or 8 * (blocks - 1) < vocab <= 8 * blocks
+
+
 def test_tiles_are_those_of_the_kernels() -> None:
     """The launcher sizes the grid, the maps and what parts leave by its own list."""
     module, source = load_module(FOLDER / "cuda_wgmma.py"), (FOLDER / "cuda_wgmma.cu").read_text()
@@ -82,8 +126,7 @@ def test_tiles_are_those_of_the_kernels() -> None:
         ((kind, rest),) = re.findall(rf"STATISTICS_OF_(\w+)\({name}, ([\d, ]+)\)", source)
         shares = kind == "SHARES"
         given = [int(number) for number in rest.split(", ")]
-        rows = 128 if shares else given[0] * 64
-        assert (tile.rows, tile.columns, tile.stages) == (rows, *given[-2:]), name
+        assert (tile.rows, tile.columns, tile.stages) == (given[0] * 64, *given[1:]), name
         assert (tile.above, tile.parts) == ((2, EQUAL) if shares else (1, 1)), name
         assert tile.shared_bytes + 8 <= 227 * 1024, name
 
@@ -98,11 +141,10 @@ def test_tiles_are_those_of_the_kernels() -> None:
         (9, 41_232, 100_001, "tile_64x128"),
         (41, 56_994, 301, "tile_64x128"),
         (1, 649, 5947, "few_rows"),
-        (2, 472, 325, "few_rows"),  # a copy is a launch more
+        (5, 700, 515, "few_rows"),  # a copy is a launch more
         (18, 811, 7929, "tile_64x64_by_8"),
         (26, 2927, 1263, "tile_64x64"),  # more than eight rows of x make more work of each row of w
         (32, 693, 283, "tile_64x64"),
-        (1, 439, 119, "few_rows"),
         (1, 649, 0, "tile_64x64"),
     ],
 )

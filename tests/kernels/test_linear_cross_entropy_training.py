@@ -8,6 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, products
+from roofscope.kernels.linear_cross_entropy_training import powers
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.tests.kernels import interpreter
@@ -107,7 +108,7 @@ def test_rows_of_w_that_begin_anywhere_are_not_copied_for_few_rows(
     """Dx of few columns comes in parts of the vocabulary."""
     x, w = (torch.empty(n, hidden, dtype=torch.bfloat16) for n in (rows, vocab))
     labels, dloss, loss = torch.zeros(rows, dtype=torch.int64), x[:, 0].contiguous(), x[:, 0].contiguous()
-    assert loose_few.takes(x, w)
+    assert loose_few.takes(x, w, MULTIPROCESSORS)
     recorder: Any = Recorder()
     found = loose_few.run(recorder, x, w, labels, dloss, (loss, None))
     assert [one.shape for one in found] == [x.shape, w.shape]
@@ -134,7 +135,7 @@ def test_blocks_that_make_dw_share_the_vocabulary_where_it_is_long() -> None:
 def test_whole_rows_of_w_and_rows_of_x_beyond_shared_memory_are_for_tiles() -> None:
     def takes(rows: int, hidden: int) -> bool:
         x, w = (torch.empty(n, hidden, dtype=torch.bfloat16) for n in (rows, 10))
-        return loose_few.takes(x, w)
+        return loose_few.takes(x, w, MULTIPROCESSORS)
 
     assert [takes(1, 64), takes(1, 65), takes(33, 65), takes(8, 20_001)] == [False, True, False, False]
 
@@ -157,6 +158,60 @@ def test_small_products_have_small_tiles(
     assert tuple(products.takes_small_tiles(*one, MULTIPROCESSORS) for one in sizes) == expected
     for m, _, k in sizes:
         assert not products.takes_small_tiles(m, 0, k, MULTIPROCESSORS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (218, 435, 159, ("powers_of_small_tiles", True, True)),
+        (347, 583, 6567, ("powers_of_parts", None, None)),  # 60 small tiles, and a long sum
+        (313, 498, 578, ("powers_of_small_tiles", None, None)),
+        (73, 291, 4205, ("powers_of_parts", True, True)),
+        (16, 32_000, 1024, ("powers_of_few", False, False)),
+        (128, 32_000, 1024, ("powers_of_few", False, False)),
+        (4505, 741, 109, ("powers_of_tiles", None, None)),
+        (4096, 32_000, 1024, ("powers_of_tiles", None, None)),
+    ],
+)
+def test_each_product_of_few_rows_has_tiles_that_fill_the_gpu(
+    rows: int, vocab: int, hidden: int, expected: tuple[str, bool | None, bool | None]
+) -> None:
+    """The kernel of the logits, and of few rows whether dx and dw are by small tiles."""
+    assert powers.choose(rows, vocab, hidden, MULTIPROCESSORS) == expected[0]
+    if rows <= few_rows.FEW:
+        sizes = rows, hidden, vocab, MULTIPROCESSORS
+        assert (few_rows.dx_by_small_tiles(*sizes), few_rows.dw_by_small_tiles(*sizes)) == expected[1:]
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [(1, 663, 495, True), (3, 4495, 867, True), (25, 1051, 987, False), (28, 2000, 3001, False)],
+)
+def test_a_small_w_is_copied_where_tiles_of_its_copy_are_faster(
+    rows: int, vocab: int, hidden: int, expected: bool
+) -> None:
+    x, w = (torch.empty(n, hidden, dtype=torch.bfloat16) for n in (rows, vocab))
+    assert loose_few.takes(x, w, MULTIPROCESSORS) == expected
+
+
+@pytest.mark.parametrize("rows", [218, 313])
+def test_a_loss_and_its_gradients_take_five_launches_where_w_is_copied(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, recorder = load_module(kernel().folder / "cuda_wgmma.py"), Recorder()
+
+    def nothing(*_: object) -> int:
+        return 0
+
+    for one in (module, powers, few_rows, products):
+        for name in ("needs_hopper", "tensor_map"):
+            if hasattr(one, name):
+                monkeypatch.setattr(one, name, nothing)
+    x, w = (torch.empty(n, 159, dtype=torch.bfloat16) for n in (rows, 435))
+    labels, dloss = torch.zeros(rows, dtype=torch.int64), x[:, 0].contiguous()
+    module.run(recorder, x, w, labels, dloss)
+    small = ["powers_of_small_tiles", "join_and_make_weights", "small_dx", "small_dw"]
+    assert list(recorder.launches) == ["whole_rows", *small]
 
 
 def test_small_tiles_are_those_of_the_kernels() -> None:
