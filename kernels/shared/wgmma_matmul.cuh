@@ -241,7 +241,7 @@ __device__ __forceinline__ void multiply(
                 if (left == 0) arrive_once();
             }
             if constexpr (!HOLDS_PLACE) row_and_column(turns.tile, row, column);  // again, as registers are few
-            (ACROSS ? column : row) += warpgroup * 64;
+            if constexpr (!ACROSS) row += warpgroup * 64;
             unsigned char* const own_boxes = boxes + warpgroup * BOXES_HERE * BOX;
             const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
             if constexpr (SPLITS) {
@@ -256,7 +256,9 @@ __device__ __forceinline__ void multiply(
                         unsigned char* const received = stages + warpgroup * SUMS * WARPGROUP * 4;
                         exchange_sums<SHARERS>(sum, own, part, received, all_received);
                         row += part * (BLOCK_M / SHARERS);
-                        store_tile_across<BOXES_HERE, C_ROWS>(own, c, own_boxes, stored, row, column, finish, loose);
+                        store_tile_across<CONSUMERS, BOXES_HERE, C_ROWS>(
+                            own, c, boxes, stored, row, column, warpgroup, finish, loose
+                        );
                         break;
                     }
                     if (warpgroup != part) {
@@ -279,7 +281,9 @@ __device__ __forceinline__ void multiply(
                 }
             }
             if constexpr (ACROSS) {
-                store_tile_across<BOXES_HERE, C_ROWS>(sum, c, own_boxes, stored, row, column, finish, loose);
+                store_tile_across<CONSUMERS, BOXES_HERE, C_ROWS>(
+                    sum, c, boxes, stored, row, column, warpgroup, finish, loose
+                );
             } else {
                 store_tile_by_warps<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
             }
