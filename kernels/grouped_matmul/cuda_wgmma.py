@@ -23,6 +23,7 @@ TILES = {
 _STEP = 64  # elements of k in a stage
 _FULL = 0.5  # of its last tile, what a run uses
 _MANY = 4  # tokens an expert, with which hardly one has none
+_STREAMED_BYTES = 2**25  # of matrices that L2 does not have: memory is what their tiles wait for
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
@@ -40,19 +41,25 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.T
         raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
     if not tokens * n:
         return x.new_empty(tokens, n)
-    return launch(program, choose(tokens, experts, n, program.multiprocessor_count), x, w, offsets)
+    return launch(program, choose(tokens, experts, n, k, program.multiprocessor_count), x, w, offsets)
 
 
-def choose(tokens: int, experts: int, n: int, multiprocessors: int) -> str:
-    """The tile that takes least time if all runs are alike, which nobody on the host knows."""
+def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> str:
+    """The tile that takes least time if all runs are alike, which nobody on the host knows.
+
+    Of matrices that come from memory a block gets about as many boxes in a given time whatever their width:
+    those for which the narrowest tile would do are taken by the next wider.
+    """
+    runs = min(experts, tokens)
+    streams = runs * n * k * 2 > _STREAMED_BYTES
 
     def time(name: str) -> float:
         tile = TILES[name]
-        runs = min(experts, tokens)
         count = (tokens / tile.rows + runs * _FULL * tile.cluster) * -(-n // tile.columns)
         return max(count / multiprocessors, 1.0) * tile.step_ns
 
-    return min(TILES, key=time)
+    name = min(TILES, key=time)
+    return "tile_64x128" if streams and name == "tile_64x64" else name
 
 
 def launch(

@@ -29,6 +29,12 @@ struct Finish {
     }
 };
 
+// As shared/wgmma_loose_rows.cuh has them: one by one.
+__device__ __forceinline__ float finish_one(const Finish& finish, float sum, int column) {
+    const Pair pair = finish.bias[min(column / 2, finish.last)];
+    return gelu_of(sum + to_float(column % 2 ? pair.high : pair.low));
+}
+
 // The bias of a thread's columns, which shared/wgmma_stores.cuh has it fetch before the products. GELU is that of half of x, so
 // that half of the bias is added by the multiplication that halves the sum.
 template <int COUNT>

@@ -4,7 +4,7 @@
 //   MULTIPLIES_TF32 or MULTIPLIES_FP8 is defined before this file is included.
 // Mapping: a block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along
 //   k: 64 elements of 16 bits, 32 of TF32, 128 of FP8. A tile ACROSS gives each warpgroup 64 columns instead, and has any
-//   multiple of 16 rows: what wgmma takes as its A is then B, and its accumulators hold C transposed. One more warpgroup
+//   multiple of 8 rows: what wgmma takes as its A is then B, and its accumulators hold C transposed. One more warpgroup
 //   only copies: a thread of it has TMA fill a ring of STAGES stages, and waits on a stage's `empty` barrier before it fills it
 //   again. The others wait on its `full` barrier, and let one batch of wgmma run while they start the next. The copying
 //   warpgroup gives up its registers, as sums take 128 a thread where BLOCK_N is 256. The grid is persistent: each block
@@ -241,7 +241,7 @@ __device__ __forceinline__ void multiply(
                 if (left == 0) arrive_once();
             }
             if constexpr (!HOLDS_PLACE) row_and_column(turns.tile, row, column);  // again, as registers are few
-            (ACROSS ? column : row) += warpgroup * 64;
+            if constexpr (!ACROSS) row += warpgroup * 64;
             unsigned char* const own_boxes = boxes + warpgroup * BOXES_HERE * BOX;
             const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
             if constexpr (SPLITS) {
@@ -256,7 +256,9 @@ __device__ __forceinline__ void multiply(
                         unsigned char* const received = stages + warpgroup * SUMS * WARPGROUP * 4;
                         exchange_sums<SHARERS>(sum, own, part, received, all_received);
                         row += part * (BLOCK_M / SHARERS);
-                        store_tile_across<BOXES_HERE, C_ROWS>(own, c, own_boxes, stored, row, column, finish, loose);
+                        store_tile_across<CONSUMERS, BOXES_HERE, C_ROWS>(
+                            own, c, boxes, stored, row, column, warpgroup, finish, loose
+                        );
                         break;
                     }
                     if (warpgroup != part) {
@@ -279,7 +281,9 @@ __device__ __forceinline__ void multiply(
                 }
             }
             if constexpr (ACROSS) {
-                store_tile_across<BOXES_HERE, C_ROWS>(sum, c, own_boxes, stored, row, column, finish, loose);
+                store_tile_across<CONSUMERS, BOXES_HERE, C_ROWS>(
+                    sum, c, boxes, stored, row, column, warpgroup, finish, loose
+                );
             } else {
                 store_tile_by_warps<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
             }

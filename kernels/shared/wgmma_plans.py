@@ -19,7 +19,9 @@ _AMID = 8  # times as long takes a row that begins amid one
 _MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
 _ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
 _DRAM_BYTES_PER_NS = 4083
-_LOOSE_BYTES_PER_NS = 11  # of a warpgroup, beyond what TMA would take, where threads store odd rows
+# Of a warpgroup, beyond what stores of boxes take: where threads store odd rows, and where bulk copies do.
+_LOOSE_BYTES_PER_NS = 11
+_LOOSE_ACROSS_BYTES_PER_NS = 30
 _FAR = 1.49  # times as long it takes to bring what several clusters read: L2 has two halves
 # Of a step, for each row of B, or of A, of each block that wants the same lines of L2 at once.
 _CROWD_B_NS = 0.0056
@@ -118,11 +120,12 @@ class Tile:
         return of_b + _CROWD_A_NS * beside / self.beside * self.rows
 
     def _end_ns(self, n: int, c_bytes: int) -> float:
-        """To store a tile, more where threads do it because rows are not of whole 16 bytes."""
+        """To store a tile, more where no box can because rows are not of whole 16 bytes."""
         elements = self.rows * self.columns
         ns = 235 + elements / 19.0
         if n * c_bytes % 16:
-            ns += elements * c_bytes / (_LOOSE_BYTES_PER_NS * self.warpgroups)
+            rate = _LOOSE_ACROSS_BYTES_PER_NS if self.across else _LOOSE_BYTES_PER_NS
+            ns += elements * c_bytes / (rate * self.warpgroups)
         return ns
 
     def plans(
@@ -226,6 +229,7 @@ TILES = {
     "across_192x192_pair": Tile(192, 192, stages=4, step_ns=614, start_ns=880, beside=2, across=True),
     "across_176x192_above": Tile(176, 192, stages=4, step_ns=603, start_ns=1130, above=2, across=True),
     "across_96x192_above": Tile(96, 192, stages=5, step_ns=341, start_ns=30, above=2, across=True),
+    "across_72x192_above": Tile(72, 192, stages=6, step_ns=330, start_ns=330, above=2, across=True),
     "across_64x128_quarters": Tile(64, 128, stages=8, step_ns=184, start_ns=440, parts=4, across=True),
     "across_64x64_quarters": Tile(64, 64, stages=6, step_ns=163, start_ns=310, parts=4, across=True),
     "across_64x64_eighths": Tile(64, 64, stages=6, step_ns=175, start_ns=420, parts=8, across=True),

@@ -1,8 +1,9 @@
 // How a warpgroup's sums become elements of C: by way of boxes in shared memory, which TMA stores.
 //
-// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and the warpgroup copies its boxes there itself: a
-// copy of C that has such rows would be a kernel of its own. It does so by words of 16 bytes, box by box, or two boxes at a time
-// where a kernel defines LOOSE_BY_WORDS, whose tiles are then of whole boxes.
+// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and threads or bulk copies bring its rows there: a
+// copy of C that has such rows would be a kernel of its own. Of a tile across these are bulk copies of a row at a time. Of others
+// a warpgroup copies its boxes by words of 16 bytes, box by box, or two boxes at a time where a kernel defines LOOSE_BY_WORDS,
+// whose tiles are then of whole boxes.
 #pragma once
 
 #include "shared/wgmma_products.cuh"
@@ -134,6 +135,8 @@ __device__ __forceinline__ void store_tile_by_warps(
 // A warpgroup's 64 columns are one box of 16-bit elements, or two of float32, of half as many rows each.
 constexpr int ROWS_ACROSS = BOX / (64 * sizeof(SCALAR));
 
+#include "shared/wgmma_loose_rows.cuh"
+
 // With g = lane / 4 and q = lane % 4 a thread holds rows 8 j + 2 q and the next of columns g and g + 8 of its warp's 16. It
 // gives one row to the lane of the column beside its own, and takes the other row from there: a pair as `finish` wants it.
 // The words of a warp, and the pairs of half a warp, fall in different banks.
@@ -166,11 +169,11 @@ __device__ __forceinline__ void fill_box_across(
     }
 }
 
-// TMA stores C_ROWS rows at once.
+// The 64 columns of a warpgroup, of which TMA stores C_ROWS rows at once.
 template <int AT_ONCE, int C_ROWS, int FIRST = 0, int COUNT, class Finish>
-__device__ __forceinline__ void store_tile_across(
+__device__ __forceinline__ void store_boxes_across(
     const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
-    const Finish& finish, const Loose& loose
+    const Finish& finish
 ) {
     constexpr int ROWS = COUNT * 2 - FIRST < ROWS_ACROSS ? COUNT * 2 - FIRST : ROWS_ACROSS;
     const int warpgroup = threadIdx.x / WARPGROUP;
@@ -179,15 +182,10 @@ __device__ __forceinline__ void store_tile_across(
     if (leads) wait_for_reads<AT_ONCE - 1>();
     meet_warpgroup(warpgroup);
     fill_box_across<FIRST, ROWS>(sum, box, column0, finish);
-    if (!loose.c) publish_writes();
+    publish_writes();
     meet_warpgroup(warpgroup);
     constexpr int BOX_ROWS = ROWS_ACROSS * ROW;  // bytes from a box to that of the next columns
-    if (loose.c) {
-#pragma unroll
-        for (int i = 0; i < 64 / BOX_N; ++i) {
-            copy_loose(box + i * BOX_ROWS, loose, ROWS, row0 + FIRST, column0 + i * BOX_N);
-        }
-    } else if (leads) {
+    if (leads) {
         for (int i = 0; i < ROWS; i += C_ROWS) {
 #pragma unroll
             for (int j = 0; j < 64 / BOX_N; ++j) {
@@ -197,6 +195,21 @@ __device__ __forceinline__ void store_tile_across(
         commit_stores();
     }
     if constexpr (FIRST + ROWS < COUNT * 2) {
-        store_tile_across<AT_ONCE, C_ROWS, FIRST + ROWS>(sum, c, boxes, stored, row0, column0, finish, loose);
+        store_boxes_across<AT_ONCE, C_ROWS, FIRST + ROWS>(sum, c, boxes, stored, row0, column0, finish);
+    }
+}
+
+// A block's tile of CONSUMERS warpgroups, from `column0` on, with `boxes` for all of them.
+template <int CONSUMERS, int AT_ONCE, int C_ROWS, int COUNT, class Finish>
+__device__ __forceinline__ void store_tile_across(
+    const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
+    int warpgroup, const Finish& finish, const Loose& loose
+) {
+    if (loose.c) {
+        const LooseRows<CONSUMERS, CONSUMERS * AT_ONCE * BOX> rows(boxes, loose, row0, column0);
+        if (rows.columns > 0 && rows.rows > 0) store_rows_across(sum, rows, column0, finish);
+    } else {
+        unsigned char* const own = boxes + warpgroup * AT_ONCE * BOX;
+        store_boxes_across<AT_ONCE, C_ROWS>(sum, c, own, stored, row0, column0 + warpgroup * 64, finish);
     }
 }

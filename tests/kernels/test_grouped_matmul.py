@@ -85,3 +85,18 @@ def test_triton_keeps_to_the_tokens(interpreters: ProcessPoolExecutor) -> None:
     found = by_triton(interpreters, inputs)
     right = row_by_row(inputs[0][:100], inputs[1], torch.tensor([0, 0, 50, 100, 100, 100]))
     assert relative_error((found[:100],), (right,)) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("tokens", "experts", "n", "k", "expected"),
+    [
+        (3, 14, 2568, 6608, "tile_64x128"),  # three matrices of 34 MB
+        (3, 14, 2568, 608, "tile_64x64"),
+        (4096, 16, 1024, 1024, "tile_128x192"),
+    ],
+)
+def test_few_rows_of_large_matrices_take_wider_tiles(
+    tokens: int, experts: int, n: int, k: int, expected: str
+) -> None:
+    """As memory is what they wait for, and a wide box takes no longer than a narrow one."""
+    assert load_module(FOLDER / "cuda_wgmma.py").choose(tokens, experts, n, k, 132) == expected

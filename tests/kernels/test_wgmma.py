@@ -40,7 +40,7 @@ _ONE_TILE = """#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 struct Finish {
     __device__ float2 operator()(float2 sums, int) const { return sums; }
 };
-WGMMA_KERNEL(tile, 160, 192, 4, 2, 1, 1, true, Finish{})
+WGMMA_KERNEL(tile, ONE_ROWS, 192, 4, 2, 1, 1, ONE_ACROSS, Finish{})
 #endif
 """
 PRODUCTS = [
@@ -153,16 +153,16 @@ def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, exp
 @pytest.mark.parametrize(
     ("m", "n", "k", "aligned", "expected"),
     [
-        (9600, 778, 10693, (True, True), "tile_128x160_2x1"),
         (5000, 611, 5000, (False, True), "tile_128x256_4x1"),
-        (3000, 1277, 513, (True, True), "tile_128x128_4x1"),
         (700, 7001, 260, (False, True), "across_128x192_2x1"),
+        (12362, 2329, 363, (True, True), "across_160x192_2x1"),
+        (2613, 11546, 956, (True, True), "across_192x192_pair"),
     ],
 )
-def test_odd_rows_of_c_take_the_tile_that_was_measured_best(
+def test_odd_rows_of_c_take_tiles_across_where_stores_count(
     m: int, n: int, k: int, aligned: tuple[bool, bool], expected: str
 ) -> None:
-    """As threads store them at so many bytes a nanosecond, whether boxes are whole or half as wide."""
+    """As copies of rows store those faster than threads store others, which matters least where k is long."""
     assert best(m, n, -(-k // 64), MULTIPROCESSORS, aligned, (120, 120))[0] == expected
 
 
@@ -318,13 +318,15 @@ def test_copies_and_products_run_by_themselves(
     ("dtype", "macros"),
     [(Dtype.BFLOAT16, ""), (Dtype.FLOAT16, ""), (Dtype.FLOAT32, "#define MULTIPLIES_TF32\n")],
 )
-def test_odd_rows_of_a_box_are_stored_by_words_of_16_bytes(dtype: Dtype, macros: str, tmp_path: Path) -> None:
-    """Each lane a word; no shuffle puts one together, and no register is spilled for it."""
-    source = tmp_path / "kernel.cu"
-    source.write_text(macros + _ONE_TILE)
-    code = machine_code(source, dtype, tmp_path)
-    assert re.search(r"\bSTG?\.E\.128\b", code)
-    assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
+def test_odd_rows_are_stored_by_words_and_copies(dtype: Dtype, macros: str, tmp_path: Path) -> None:
+    """Of a box each lane a word, of a tile across one copy a row; and nothing is spilled."""
+    source, found = tmp_path / "kernel.cu", []
+    for rows, across in ((128, "false"), (160, "true")):
+        source.write_text(f"{macros}#define ONE_ROWS {rows}\n#define ONE_ACROSS {across}\n{_ONE_TILE}")
+        code = machine_code(source, dtype, tmp_path)
+        assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
+        found.append((bool(re.search(r"\bSTG?\.E\.128\b", code)), "UBLKCP.G.S" in code))
+    assert found == [(True, False), (False, True)]
 
 
 @pytest.mark.parametrize("kernel", ["attention_causal", "attention_causal_gqa"])
