@@ -5,6 +5,10 @@ import triton.language as tl
 
 SHORT = 512  # columns, or their next power of two
 SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each of its 32 threads
+FEW_ROWS = (
+    264  # two a multiprocessor of an H200: each has a program, and the widest of the short ones more warps
+)
+WARPS_OF_FEW = 4
 SPREAD = 1024  # programs that short rows are spread over before any of them takes two
 TILE = 2048  # elements, for the 128 threads of a program of longer rows
 
@@ -13,8 +17,10 @@ def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
     """Rows and warps of a program for rows that are padded to ``width``, a power of two.
 
     Long rows have a warp for each ``per_warp`` elements. Short ones share one warp, which reduces a row
-    without shared memory.
+    without shared memory, unless they are few.
     """
+    if width >= SHORT and rows <= FEW_ROWS:
+        return 1, min(max(width // per_warp, WARPS_OF_FEW), 32)
     if width <= SHORT:
         spread = 1 << max(rows // SPREAD, 1).bit_length() - 1
         return min(SHORT_TILE // width, spread), 1
