@@ -3,7 +3,7 @@
 Formula: h = x + residual; y[r, c] = h[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the squares of row r
 of h as it is stored. 5 rows cols FLOP, (4 rows cols + cols) s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
-ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
+ROWS > 1 for short rows; 4 to 32 elements a thread. Past 32768 columns the registers overflow into local
 memory, slowly but rightly.
 Idea: rms_norm/triton_registers, with the addition before it as in Liger: h is not read again.
 """

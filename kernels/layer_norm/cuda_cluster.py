@@ -2,15 +2,15 @@
 
 import torch
 
-from roofscope.kernels.shared.row_parts import launch_clusters
+from roofscope.kernels.shared.row_parts import HeldRoom, launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-LONG_PACKS = 2 << 10  # scales and shifts stay in registers beside the row
+ROOM = HeldRoom(7 << 9, 2 << 10, 1 << 10)  # scales and shifts stay in registers beside the row
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Normalise each row of ``x``, (rows, cols), then scale by ``w`` and add ``b``, (cols,); contiguous."""
     y = torch.empty_like(x)
-    launch_clusters(program, "layer_norm_cluster", x, w, b, y, long_packs=LONG_PACKS)
+    launch_clusters(program, "layer_norm_cluster", x, w, b, y, room=ROOM)
     return y

@@ -30,6 +30,9 @@ struct LayerNorm {
     struct Extra {
         Bits w, b;
     };
+    struct Words {
+        ColumnVector::Words w, b;
+    };
 
     const SCALAR* x;
     ColumnVector w, b;
@@ -135,6 +138,11 @@ struct LayerNorm {
     }
     __device__ __forceinline__ bool extras_are_aligned(long long column) const {
         return w.is_aligned(column) && b.is_aligned(column);
+    }
+    __device__ __forceinline__ bool extras_begin_on_words() const { return w.is_aligned(0) && b.is_aligned(0); }
+    __device__ __forceinline__ Words words(long long column) const { return {w.words(column), b.words(column)}; }
+    static __device__ __forceinline__ Extra of_words(const Words& words, unsigned bytes) {
+        return {words.w.from(bytes), words.b.from(bytes)};
     }
     __device__ __forceinline__ void expect(long long column) const {
         w.expect(column);

@@ -3,7 +3,7 @@
 Formula: y[r, c] = (x[r, c] - m_r) / sqrt(v_r + 1e-5) w[c] + b[c], m_r and v_r the row's mean and variance,
 the variance about the mean. 8 rows cols FLOP, (2 rows cols + 2 cols) s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
-ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
+ROWS > 1 for short rows; 4 to 32 elements a thread. Past 32768 columns the registers overflow into local
 memory, slowly but rightly.
 Idea: cuda_naive's three passes over memory become three over registers: Triton's layer norm tutorial, with
 several short rows a program as in Liger. The number of columns is known to the compiler, so that the mask is

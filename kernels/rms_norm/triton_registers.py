@@ -3,7 +3,7 @@
 Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares. 4 rows cols FLOP, (2
 rows cols + cols) s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
-ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
+ROWS > 1 for short rows; 4 to 32 elements a thread. Past 32768 columns the registers overflow into local
 memory, slowly but rightly.
 Idea: Triton's fused-softmax tutorial, with several short rows a program as in Liger. The number of columns
 is known to the compiler, so that the mask is known to end on a multiple of 16 bytes, or is not needed at

@@ -14,6 +14,7 @@ struct RmsNorm {
     };
     using Scale = float;
     using Extra = Bits;
+    using Words = ColumnVector::Words;
 
     const SCALAR* x;
     ColumnVector w;
@@ -52,6 +53,9 @@ struct RmsNorm {
         return rsqrtf(all.squares / static_cast<float>(cols) + EPSILON);
     }
     __device__ __forceinline__ bool extras_are_aligned(long long column) const { return w.is_aligned(column); }
+    __device__ __forceinline__ bool extras_begin_on_words() const { return w.is_aligned(0); }
+    __device__ __forceinline__ Words words(long long column) const { return w.words(column); }
+    static __device__ __forceinline__ Extra of_words(const Words& words, unsigned bytes) { return words.from(bytes); }
     __device__ __forceinline__ void expect(long long column) const { w.expect(column); }
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {

@@ -134,16 +134,16 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
 }
 
 // Joins what the blocks of the cluster have found, and writes the outputs of this block's part.
-template <bool ALIGNED, typename Operation>
+template <bool ALIGNED, int COUNT, typename Extras, typename Operation>
 __device__ __forceinline__ void finish_part(
     const Operation& operation, const RowPart& part, const typename Operation::Statistic& mine, long long cols,
     int blocks, int rank, const Bits* packs, float edge, SCALAR* y
 ) {
-    Extras<Operation, ALIGNED, Operation::WRITTEN_FROM_SHARED> extras;
+    Extras extras;
     extras.load(operation, part, threadIdx.x);
     const auto all = over_cluster<Operation>(mine, blocks, rank);
     const auto scale = operation.scale_of(all, cols);
-    write_packs<ALIGNED>(operation, part, scale, y, packs, extras);
+    write_packs<ALIGNED, COUNT>(operation, part, scale, y, packs, extras);
     if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
 }
 
@@ -158,9 +158,16 @@ __device__ __forceinline__ void rows_by_clusters(const Operation& operation, lon
     SCALAR* y = operation.y + start;
     float edge = 0.0f;
     const auto mine = read_part(operation, start, part, blocks, packs, edge);
+    // Two words a pack take the room of two packs.
+    constexpr int COUNT = Operation::WRITTEN_FROM_SHARED, HALF = (COUNT + 1) / 2;
     if (are_aligned(operation, part, y)) {
-        finish_part<true>(operation, part, mine, cols, blocks, rank, packs, edge, y);
+        using Found = Extras<Operation, true, COUNT>;
+        finish_part<true, COUNT, Found>(operation, part, mine, cols, blocks, rank, packs, edge, y);
+    } else if (part.head && operation.extras_begin_on_words()) {
+        using Found = ShiftedExtras<Operation, HALF>;
+        finish_part<false, HALF, Found>(operation, part, mine, cols, blocks, rank, packs, edge, y);
     } else {
-        finish_part<false>(operation, part, mine, cols, blocks, rank, packs, edge, y);
+        using Found = Extras<Operation, false, COUNT>;
+        finish_part<false, COUNT, Found>(operation, part, mine, cols, blocks, rank, packs, edge, y);
     }
 }

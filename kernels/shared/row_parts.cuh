@@ -1,7 +1,7 @@
 // Rows of any length at any alignment, of which several blocks take a part each: for softmax and the norms.
 //
 // Packs lie where x is aligned, so that every access of x and y moves 16 bytes whatever the row's length is; the up to
-// 14 elements beside the packs are the first part's, one a thread. What is done with a row is an Operation:
+// 22 elements beside the packs are the first part's, one a thread. What is done with a row is an Operation:
 //
 //   INPUTS                                          1, x, or 2 that are joined first
 //   Statistic, nothing(), together(a, b)            what is found of a row or of a part of it
@@ -13,6 +13,8 @@
 //   IN_TWO_PASSES, scale_by_sums<GROUP>(...)        whether a row group that has a row in registers finds it by these
 //   Extra, extra<ALIGNED>(column), map(values, extra, scale)  the outputs of a pack, and what they need of its columns
 //   extras_are_aligned(column)                      whether that begins on 16 bytes
+//   extras_begin_on_words(), Words, words(column), of_words(words, bytes)
+//                                                   whether the first column's does; the words that it lies in; itself
 //   expect(column)                                  lets what a pack's outputs need come nearer
 //   map_element(value, column, scale)               the output of an element
 //   WRITTEN, WRITTEN_FROM_SHARED                    packs whose outputs a thread makes at once; if they lie in shared memory
@@ -41,13 +43,16 @@ struct RowPart {
 
     __device__ __forceinline__ RowPart(const SCALAR* row, long long cols, int part, int parts) {
         const AlignedRun run(row, cols);
-        const int each = packs_of_part(run.packs, parts);
-        const long long before = static_cast<long long>(each) * part, left = run.packs - before;
+        // Of a row that begins amid 16 bytes the last pack goes by elements: both words that another pack's columns lie
+        // in are then inside a vector of the columns, without a question for each pack.
+        const long long all = run.head && run.packs ? run.packs - 1 : run.packs;
+        const int each = packs_of_part(all, parts);
+        const long long before = static_cast<long long>(each) * part, left = all - before;
         first = run.pack_at(before);
-        after = run.pack_at(run.packs);
+        after = run.pack_at(all);
         packs = left < 0 ? 0 : left < each ? static_cast<int>(left) : each;
         head = run.head;
-        edges = part == 0 ? run.edges : 0;
+        edges = part == 0 ? static_cast<int>(cols - all * PACK) : 0;
     }
 
     __device__ __forceinline__ long long column(int pack) const { return first + pack * PACK; }
@@ -88,6 +93,16 @@ struct ColumnVector {
         const SCALAR* below = address - past / sizeof(SCALAR);
         if (below < start || below + 2 * PACK > start + cols) return load_elements(address);
         return bytes_from(load_bits(below), load_bits(below + PACK), past);
+    }
+    // Where the vector begins on 16 bytes and the row does not: what a pack's columns lie in, and they themselves. They are
+    // shifted out where they are needed, so that nothing waits for these loads before.
+    struct Words {
+        Bits low, high;
+        __device__ __forceinline__ Bits from(unsigned bytes) const { return bytes_from(low, high, bytes); }
+    };
+    __device__ __forceinline__ Words words(long long column) const {
+        const SCALAR* address = start + column / PACK * PACK;
+        return {load_evict_last(address), load_evict_last(address + PACK)};
     }
     __device__ __forceinline__ float element(long long column) const { return to_float(start[column]); }
     // Lets what at() will load come nearer meanwhile, at the cost of no register.
@@ -138,6 +153,24 @@ struct Extras {
             if (pack < part.packs) of[p] = operation.template extra<ALIGNED>(part.column(pack));
         }
     }
+    __device__ __forceinline__ const typename Operation::Extra& at(int p, const RowPart&) const { return of[p]; }
+};
+
+// The same of a row that begins amid 16 bytes, where what belongs to the first column begins on them.
+template <typename Operation, int COUNT>
+struct ShiftedExtras {
+    typename Operation::Words of[COUNT];
+
+    __device__ __forceinline__ void load(const Operation& operation, const RowPart& part, int first) {
+#pragma unroll
+        for (int p = 0; p < COUNT; ++p) {
+            const int pack = first + p * blockDim.x;
+            if (pack < part.packs) of[p] = operation.words(part.column(pack));
+        }
+    }
+    __device__ __forceinline__ typename Operation::Extra at(int p, const RowPart& part) const {
+        return Operation::of_words(of[p], part.head * sizeof(SCALAR));
+    }
 };
 
 // The output of one pack.
@@ -154,21 +187,22 @@ __device__ __forceinline__ void write_pack(
 
 // The outputs of this thread's packs, which lie in shared memory. What they need beside comes from L2, which takes longer
 // than all the rest: it is asked for one step before.
-template <bool ALIGNED, int COUNT, typename Operation>
+template <bool ALIGNED, int COUNT, typename Operation, typename Extras>
 __device__ __forceinline__ void write_packs(
     const Operation& operation, const RowPart& part, const typename Operation::Scale& scale, SCALAR* y,
-    const Bits* packs, Extras<Operation, ALIGNED, COUNT>& extras
+    const Bits* packs, Extras& extras
 ) {
     const int step = COUNT * blockDim.x;
     y += part.first;
 #pragma unroll 1
     for (int first = threadIdx.x; first < part.packs; first += step) {
-        Extras<Operation, ALIGNED, COUNT> next;
+        Extras next;
         next.load(operation, part, first + step);
 #pragma unroll
         for (int p = 0; p < COUNT; ++p) {
             const int pack = first + p * blockDim.x;
-            if (pack < part.packs) write_pack<ALIGNED>(operation, scale, extras.of[p], packs[pack], y + pack * PACK);
+            if (pack >= part.packs) continue;
+            write_pack<ALIGNED>(operation, scale, extras.at(p, part), packs[pack], y + pack * PACK);
         }
         extras = next;
     }

@@ -1,11 +1,10 @@
 """Launches kernels whose rows several blocks share, by clusters or over the grid: the choice by the shape.
 
 A cluster reads a row once. Its blocks are as few as leave parts of 44 KB, of which some share a
-multiprocessor, so that one reads while another writes; where rows are few, as many as leave no
-multiprocessor much more than others. Few rows that threads can keep in registers go directly there, which is
-shorter than by way of shared memory: held_shape. Over the grid a row is read twice, by
-two kernels: where it is longer than a cluster holds, or where clusters are so few that they leave most
-multiprocessors without work.
+multiprocessor, so that one reads while another writes; where rows are few, as many as shorter parts are
+worth: _blocks_of_few_rows. Few rows that threads can keep in registers go directly there, which is shorter
+than by way of shared memory: held_shape. Over the grid a row is read twice, by two kernels: where it is
+longer than a cluster holds, or where clusters are so few that they leave most multiprocessors without work.
 
 The figures behind the choice are those of an H200.
 """
@@ -24,22 +23,19 @@ _MOST_THREADS = 512  # as in row_parts.cuh
 _MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
 _FEWER_ARE_ALLOWED = ("sm_12",)
 _PART_BYTES = 44 << 10  # of shared memory, in a block of many rows
-_CLUSTER_PACKS = 12  # of a thread then, of which several blocks have a row
+_CLUSTER_PACKS = 12  # of a thread, of which several blocks have a row
 _FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
 _FEW_ROWS_PART_BYTES = 128 << 10  # of a block of few rows, at most,
-_LEAST_SPREAD_BYTES = 16 << 10  # and at least, if others have some of the row too
-_FEW_ROWS_PACKS = 8  # of a thread then
+_LEAST_SPREAD_BYTES = 8 << 10  # and at least, if others have some of the row too
+# What takes as long as that much of a part: each block that a multiprocessor has, and to meet the others.
+_BLOCK_BYTES, _MEETING_BYTES = 8 << 10, 16 << 10
 _BLOCK_PACKS, _BLOCK_THREADS = 9, 256  # of a thread, up to so many threads, of a block that has a row alone
 _THREADS_AT_ONCE = 1024  # of a multiprocessor, where its blocks are so few that they could all have more
 _LEAST_PART_BYTES = 4 << 10  # of the grid; less is not worth another block
 _HELD_THREADS = 256  # of a block that keeps its part in registers, at most, as in held_rows.cuh
 _HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels of held_rows.cuh for rows that begin on packs,
 _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
-_HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep,
-_HELD_ROW_PACKS = 10 << 10  # and their packs
-# Of rows longer than eight blocks of four packs a thread hold: as many as clusters of 16 keep at once. Where
-# rows begin anywhere, registers keep more of the columns too, and a multiprocessor has fewer blocks.
-_HELD_LONG_ROW_PACKS, _HELD_LONG_ROW_PACKS_ANY = 3 << 10, 2 << 10
+_HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep
 _CROWDED_BLOCKS = 3  # of a multiprocessor: of more, each is better small
 _CROWDED_THREADS, _CROWDED_PACKS = 128, 4  # of such a block; of a thread, if those are worth more packs
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
@@ -55,6 +51,21 @@ class ClusterShape(NamedTuple):
     blocks: int
     threads: int  # of a block
     shared_bytes: int  # of a block
+
+
+class HeldRoom(NamedTuple):
+    """The packs of all rows that registers keep, of a multiprocessor, at most.
+
+    Of rows longer than eight blocks of four packs a thread hold: as many as clusters of 16 keep at once.
+    Where rows begin anywhere, registers keep more of the columns too, and a multiprocessor has fewer blocks.
+    """
+
+    short: int = 10 << 10
+    long: int = 3 << 10
+    long_anywhere: int = 2 << 10
+
+
+_ROOM = HeldRoom()
 
 
 def packs_of_part(packs: int, parts: int) -> int:
@@ -83,11 +94,9 @@ def cluster_shape(
         part_bytes = min(_FEW_ROWS_PART_BYTES, shared_bytes)
         blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most, part_bytes)
     packs = packs_of_part(row_bytes // _PACK_BYTES, blocks) * inputs
-    if blocks == 1:
-        threads = min(-(-packs // _BLOCK_PACKS), _BLOCK_THREADS)
-    else:
-        threads = -(-packs // (_FEW_ROWS_PACKS if few else _CLUSTER_PACKS))
-    if few and blocks <= 2:
+    alone = min(-(-packs // _BLOCK_PACKS), _BLOCK_THREADS)
+    threads = alone if blocks == 1 else -(-packs // _CLUSTER_PACKS)
+    if few:
         beside = -(-rows * blocks // multiprocessors)  # blocks of a multiprocessor
         threads = max(threads, min(_THREADS_AT_ONCE // beside, packs // 2) // _WARP * _WARP)
     threads = -(-max(threads, 64 * min(blocks, 2)) // _WARP) * _WARP
@@ -95,11 +104,20 @@ def cluster_shape(
 
 
 def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, part_bytes: int) -> int:
-    """The fewest of those that leave least to the multiprocessor that has most."""
+    """Those that take least time, in bytes of a part.
+
+    A block waits for its part, finds and writes one thing after another: a shorter part takes it less time,
+    and more blocks share a multiprocessor's.
+    """
     choices = [1 << power for power in range(most.bit_length())]
     holding = [blocks for blocks in choices if kept <= blocks * part_bytes] or [most]
     worth = [blocks for blocks in holding if kept >= blocks * _LEAST_SPREAD_BYTES] or holding[:1]
-    return min(worth, key=lambda blocks: -(-rows * blocks // multiprocessors) * -(-kept // blocks))
+
+    def time(blocks: int) -> float:
+        meeting = _MEETING_BYTES if blocks > 1 else 0
+        return kept / blocks + meeting + _BLOCK_BYTES * rows * blocks / multiprocessors
+
+    return min(worth, key=time)
 
 
 class HeldShape(NamedTuple):
@@ -117,15 +135,14 @@ def held_shape(
     most: int = _MOST_CLUSTER,
     *,
     aligned: bool = True,
-    long_packs: int = _HELD_LONG_ROW_PACKS,
+    room: HeldRoom = _ROOM,
 ) -> HeldShape | None:
     """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others.
 
     A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
-    ``long_packs`` of a multiprocessor are kept where rows are long.
     """
-    most_long = long_packs if aligned else min(long_packs, _HELD_LONG_ROW_PACKS_ANY)
-    most_packs = _HELD_ROW_PACKS if packs <= 32 * _HELD_THREADS else most_long
+    most_long = room.long if aligned else room.long_anywhere
+    most_packs = room.short if packs <= 32 * _HELD_THREADS else most_long
     if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
     blocks = min(_held_blocks(rows, packs, multiprocessors, aligned=aligned), most)
@@ -186,11 +203,11 @@ def launch_clusters(
     x: torch.Tensor,
     *others: torch.Tensor,
     inputs: int = 1,
-    long_packs: int = _HELD_LONG_ROW_PACKS,
+    room: HeldRoom = _ROOM,
 ) -> None:
     """Launch ``name`` over the rows of ``x``, (rows, cols), or what launch_held chooses.
 
-    ``inputs`` tensors are kept on chip, ``long_packs`` as held_shape says. The arguments are the tensors,
+    ``inputs`` tensors are kept on chip, up to ``room`` in registers. The arguments are the tensors,
     then ``cols``.
     """
     rows, cols = x.shape
@@ -203,7 +220,7 @@ def launch_clusters(
     row_bytes = cols * x.element_size()
     if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
         packs, beside = divmod(row_bytes, _PACK_BYTES)
-        how = {"aligned": not beside, "long_packs": long_packs}
+        how = {"aligned": not beside, "room": room}
         if found := held_shape(rows, packs, program.multiprocessor_count, most, **how):
             launch_held(program, name, found, x, *others)
             return

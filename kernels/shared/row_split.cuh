@@ -57,15 +57,14 @@ __device__ __forceinline__ typename Operation::Statistic join_statistics(
 
 // The outputs of a part. Its packs and what belongs to them are asked for one step before, the first ones while the
 // kernel before still works.
-template <bool ALIGNED, typename Operation, typename Load>
+template <bool ALIGNED, int COUNT, typename Extras, typename Operation, typename Load>
 __device__ __forceinline__ void finish_part(
     const Operation& operation, const RowPart& part, const typename Operation::Statistic* found, long long cols,
     int parts, SCALAR* y, const Load& load, float edge
 ) {
-    constexpr int COUNT = Operation::WRITTEN;
     const int step = COUNT * blockDim.x;
     Bits packs[COUNT];
-    Extras<Operation, ALIGNED, COUNT> extras;
+    Extras extras;
     const auto load_packs = [&](int first) {
 #pragma unroll
         for (int p = 0; p < COUNT; ++p) {
@@ -87,7 +86,8 @@ __device__ __forceinline__ void finish_part(
 #pragma unroll
         for (int p = 0; p < COUNT; ++p) {
             const int pack = first + p * blockDim.x;
-            if (pack < part.packs) write_pack<ALIGNED>(operation, scale, with.of[p], now[p], y + part.column(pack));
+            if (pack >= part.packs) continue;
+            write_pack<ALIGNED>(operation, scale, with.at(p, part), now[p], y + part.column(pack));
         }
     }
     if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
@@ -98,6 +98,7 @@ template <typename Operation>
 __device__ __forceinline__ void write_outputs(
     const Operation& operation, const typename Operation::Statistic* found, long long cols, long long parts
 ) {
+    constexpr int COUNT = Operation::WRITTEN, HALF = (COUNT + 1) / 2;  // two words a pack take the room of two packs
     const unsigned block = gridDim.x - 1 - blockIdx.x, row = block / static_cast<unsigned>(parts);
     const int each = static_cast<int>(parts);
     const long long start = row * cols;
@@ -116,8 +117,13 @@ __device__ __forceinline__ void write_outputs(
     const auto load = [&](int pack) { return load_evict_last(values + pack * PACK); };
     found += row * parts;
     if (are_aligned(operation, part, y)) {
-        finish_part<true>(operation, part, found, cols, each, y, load, edge);
+        using Found = Extras<Operation, true, COUNT>;
+        finish_part<true, COUNT, Found>(operation, part, found, cols, each, y, load, edge);
+    } else if (part.head && operation.extras_begin_on_words()) {
+        using Found = ShiftedExtras<Operation, HALF>;
+        finish_part<false, HALF, Found>(operation, part, found, cols, each, y, load, edge);
     } else {
-        finish_part<false>(operation, part, found, cols, each, y, load, edge);
+        using Found = Extras<Operation, false, COUNT>;
+        finish_part<false, COUNT, Found>(operation, part, found, cols, each, y, load, edge);
     }
 }

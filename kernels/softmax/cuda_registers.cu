@@ -5,7 +5,7 @@
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
 //   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
-//   the powers again relative to the row's. Rows that do not start on 16 bytes have packs where they are aligned, and
+//   the powers again relative to the row's, or where a warp or some lanes have a row of packs keeps them. Rows that do not start on 16 bytes have packs where they are aligned, and
 //   the elements beside them go one by one, as all of a short row do; very many of these have a thread each, and come
 //   and go as one run by way of shared memory. Rows that are too long for registers go by pieces and are read twice,
 //   the second time from L1 or L2.
@@ -40,6 +40,20 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     y += group_row<GROUP>() * cols;
     Bits packs[PACKS];
     share.load_evict_last(x, packs, NEGATIVE_INFINITIES);
+    if constexpr (GROUP <= WARP && PACKS == 4 && WIDTH == PACK) {
+        // Each power is taken once. Blocks that are row groups are better small: twice the registers hold the powers.
+        KeptPowers<PACKS> powers;
+        const Statistics all = over_group<GROUP>(powers.find(packs));
+        const float factor = powers.factor(all.highest, fast_reciprocal(all.total));
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            float values[PACK];
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) values[i] = powers.of[p][i] * factor;
+            share.store(y, p, values);
+        }
+        return;
+    }
     const Statistics all = over_group<GROUP>(statistics_of(packs));
     keep_packed(packs);
 #pragma unroll

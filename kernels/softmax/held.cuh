@@ -1,6 +1,6 @@
 // Softmax of few rows in registers: held_rows.cuh says what the names mean.
 //
-// A thread keeps powers relative to its own maximum. Once the row's is known, one factor for all of them is left.
+// A thread keeps powers, not what they are of.
 #pragma once
 
 #include "shared/held_rows.cuh"
@@ -48,30 +48,14 @@ struct HeldSoftmax : Softmax {
 
     template <int PACKS>
     struct Kept {
-        float powers[PACKS][PACK], highest;
-        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) {
-            highest = highest_of(found);
-            const float base = base_of(highest);
-            float total = 0.0f;
-#pragma unroll
-            for (int p = 0; p < PACKS; ++p) {
-                float of_pack = 0.0f;
-                unpack_words(found[p], powers[p]);
-#pragma unroll
-                for (int i = 0; i < PACK; ++i) {
-                    powers[p][i] = power_of(powers[p][i], base);
-                    of_pack += powers[p][i];
-                }
-                total += of_pack;
-            }
-            return {highest, total};
-        }
+        KeptPowers<PACKS> powers;
+        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) { return powers.find(found); }
         __device__ __forceinline__ void map(
             const HeldSoftmax&, int p, const Extra&, const Whole& whole, float (&values)[PACK]
         ) const {
-            const float factor = rescale(highest, whole.highest) * whole.factor;
+            const float factor = powers.factor(whole.highest, whole.factor);
 #pragma unroll
-            for (int i = 0; i < PACK; ++i) values[i] = powers[p][i] * factor;
+            for (int i = 0; i < PACK; ++i) values[i] = powers.of[p][i] * factor;
         }
     };
     template <int PACKS, bool ALIGNED>

@@ -13,6 +13,7 @@ struct Softmax {
         float base, factor;
     };
     struct Extra {};
+    using Words = Extra;
 
     const SCALAR* x;
     SCALAR* y;
@@ -52,6 +53,9 @@ struct Softmax {
         return {base_of(all.highest), fast_reciprocal(all.total)};
     }
     __device__ __forceinline__ bool extras_are_aligned(long long) const { return true; }
+    __device__ __forceinline__ bool extras_begin_on_words() const { return false; }  // nothing lies beside the packs
+    __device__ __forceinline__ Words words(long long) const { return {}; }
+    static __device__ __forceinline__ Extra of_words(const Words&, unsigned) { return {}; }
     __device__ __forceinline__ void expect(long long) const {}
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long) const {

@@ -83,6 +83,34 @@ __device__ __forceinline__ Statistics statistics_of(const Bits (&packs)[PACKS]) 
     return mine;
 }
 
+// A thread's packs as powers relative to its own maximum. Once the row's is known, one factor for all of them is left.
+template <int PACKS>
+struct KeptPowers {
+    float of[PACKS][PACK], highest;
+
+    __device__ __forceinline__ Statistics find(const Bits (&packs)[PACKS]) {
+        highest = highest_of(packs);
+        const float base = base_of(highest);
+        float total = 0.0f;
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            float of_pack = 0.0f;
+            unpack_words(packs[p], of[p]);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) {
+                of[p][i] = power_of(of[p][i], base);
+                of_pack += of[p][i];
+            }
+            total += of_pack;
+        }
+        return {highest, total};
+    }
+    // `inverse` of the row's sum.
+    __device__ __forceinline__ float factor(float highest_of_row, float inverse) const {
+        return rescale(highest, highest_of_row) * inverse;
+    }
+};
+
 template <int WIDTH, int LANES>
 __device__ __forceinline__ void store_powers(
     const ShareBy<WIDTH, LANES>& share, int p, const Bits& pack, const Statistics& all, SCALAR* y

@@ -3,7 +3,7 @@
 Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum, with exp(t) taken as
 2^(t log2 e). 5 rows cols FLOP, 2 rows cols s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
-ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
+ROWS > 1 for short rows; 4 to 32 elements a thread. Past 32768 columns the registers overflow into local
 memory, and triton_online is the better choice.
 Idea: triton_textbook with warps and rows that fit the length: Triton's fused-softmax tutorial. The number of
 columns is known to the compiler, so that the mask is known to end on a multiple of 16 bytes, or is not needed

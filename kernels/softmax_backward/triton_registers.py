@@ -2,7 +2,7 @@
 
 Formula: dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c]). 4 rows cols FLOP, 3 rows cols s bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
-ROWS > 1 for short rows; 16 or 32 elements a thread. Rows of more than 32768 columns overflow the registers: a
+ROWS > 1 for short rows; 4 to 32 elements a thread. Rows of more than 32768 columns overflow the registers: a
 program has a piece of one, and a kernel before makes the pieces' sums, so that dy and y are read twice.
 Idea: Triton's fused-softmax tutorial. The number of columns is known to the compiler, so that the mask is
 known to end on a multiple of 16 bytes, or is not needed at all.

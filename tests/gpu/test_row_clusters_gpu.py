@@ -19,7 +19,7 @@ SHAPES = (  # rows, columns; of either parity, as rows then begin at one alignme
     # Few rows, in registers: of 2 to 16 blocks, 1 to 8 packs of a thread.
     *((3, 5), (2, 4096), (300, 4099), (40, 9356), (200, 5120), (200, 20000), (64, 16384), (8, 131_071)),
     *((5, 65536), (5, 65537), (100, 20001), (66, 65536), (6, 131_072), (2, 194_384), (2, 194_382)),
-    *((12, 253_112), (24, 131_072), (113, 38_068), (57, 43_479)),
+    *((12, 253_112), (24, 131_072), (113, 38_068), (57, 43_479), (27, 69_670), (13, 203_844), (119, 75_744)),
     # Those that are too many or too long for it.
     *((20, 194_382), (400, 20001), (2, 300001)),
     *((1200, 30080), (500, 40001), (400, 70001), (70, 262145)),  # many, by 1 to 16 blocks
@@ -59,6 +59,25 @@ def test_rows_held_by_clusters_of_each_size(kernel: Kernel, version: Implementat
                 row_parts.launch_held(program, f"{name}_cluster", shape, *inputs, *outputs)
                 error = relative_error(outputs, reference(kernel, inputs))
                 assert error <= kernel.spec.tolerance.of(dtype), f"{shape}, {cols} columns"
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), CLUSTERS, ids=name_of)
+def test_rows_copied_at_each_alignment(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """Of rows that begin amid 16 bytes a pack's columns lie in two words, the last one's in but one."""
+    name = kernel.spec.name
+    program = hopper_program(name, version.stem, dtype)
+    two = len(kernel.spec.outputs)
+    for blocks, cols in itertools.product((1, 2, 8, 16), (*range(1, 34), *range(5000, 5009))):
+        inputs = random_inputs(kernel, {"rows": 9, "cols": cols}, dtype, device="cuda")
+        outputs = tuple(torch.empty_like(inputs[0]) for _ in kernel.spec.outputs)
+        shared = row_parts.packs_of_part(cols * inputs[0].element_size() // 16, blocks) * two * 16
+        arguments = (*inputs, *outputs, cols)
+        program.launch(
+            f"{name}_cluster", 9 * blocks, 64, *arguments, shared_bytes=shared, cluster=blocks, overlaps=True
+        )
+        error = relative_error(outputs, reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{blocks} blocks, {cols} columns"
 
 
 @pytest.mark.parametrize(("kernel", "version"), CLUSTERS, ids=name_of)
