@@ -89,11 +89,13 @@ __device__ __forceinline__ void multiply_short_fp8_by_words(
             const int behind = SECTOR - past + i * 2 + lane / 8 % 2;
             from_b[i] = of_b + (lane % 8 * 8 + behind) * pitch + (lane % 8 + behind / 8) * WORDS_PAD + lane / 16 * 16;
         }
-        int begin = static_cast<int>(of_column) * WORDS_COLUMNS - past + lane / 4 * WORD;  // the thread's first column
+        int column = static_cast<int>(of_column) * WORDS_COLUMNS - past;
+        const int end = min(column + WORDS_COLUMNS, n);
         const long long apart = static_cast<long long>(n) * SECTOR;
-        SCALAR* to = c + row0 * n + own_row * apart + begin;
+        SCALAR* to = c + row0 * n + own_row * apart + column + lane / 4 * WORD;
 #pragma unroll 1
-        for (int unit = 0; unit < WORDS_COLUMNS / WORDS_UNIT; ++unit) {
+        for (; column < end; column += WORDS_UNIT, to += WORDS_UNIT) {
+            const int begin = column + lane / 4 * WORD;  // the thread's first
             float of_block = 1.0f, of_next = 1.0f;
             int until = 0;  // of the thread's columns, the first of the next block of B
             if constexpr (SCALED) {
@@ -137,7 +139,6 @@ __device__ __forceinline__ void multiply_short_fp8_by_words(
                     if (j * 8 + own_row + of < rows) store_word(to + (j * 8 + of) * apart, words, begin, n);
                 }
             }
-            begin += WORDS_UNIT, to += WORDS_UNIT;
 #pragma unroll
             for (int i = 0; i < 4; ++i) from_b[i] += WORDS_UNIT * pitch + WORDS_UNIT / 8 * WORDS_PAD;
         }
