@@ -3,13 +3,13 @@
 //
 // Formula: C[i, j] = sum over blocks t of scale_a[t, i] scale_b[j / 128, t] (sum over l in t of A[i, l] B[j, l]);
 //   2 m n k FLOP. Products are exact, sums float32.
-// Mapping: that of shared/loose_fp8.cuh; of short sums that of shared/short_fp8.cuh.
+// Mapping: that of shared/loose_fp8.cuh; of short sums that of shared/short_fp8.cuh, or of shared/short_fp8_words.cuh.
 // Idea: see shared/loose_fp8.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 900
 
 #include "shared/loose_fp8.cuh"
-#include "shared/short_fp8.cuh"
+#include "shared/short_fp8_words.cuh"
 
 constexpr bool LOOSE_SCALED = true;
 
@@ -20,5 +20,6 @@ struct LooseFinish {
 
 LOOSE_KERNELS
 SHORT_FP8_KERNELS
+SHORT_FP8_WORDS_KERNEL
 
 #endif

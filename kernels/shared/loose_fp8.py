@@ -1,4 +1,4 @@
-"""Launches what loose_fp8.cuh and short_fp8.cuh compile to: the choice of a tile, and of blocks along k."""
+"""Launches what loose_fp8.cuh and short_fp8*.cuh compile to: the choice of a tile, and of blocks along k."""
 
 import functools
 import math
@@ -79,7 +79,7 @@ TILES = (
 class ShortTile(loose_tiles.LooseTile):
     """A kernel of short_fp8.cuh, and blocks of a multiprocessor, as far as shared memory goes.
 
-    It is taken for up to ``most`` of the narrowest tiles a multiprocessor.
+    It is taken for up to ``most`` of the narrowest tiles a multiprocessor, or where it has all columns.
     """
 
     at_once: int
@@ -91,23 +91,57 @@ class ShortTile(loose_tiles.LooseTile):
 
     def shared_bytes(self, k: int) -> int:
         """Of B and A in float16, and of C in place of A."""
-        pitch = max(-(-k // 16), 2) * 32 + 16
+        pitch = _short_pitch(k)
         return self.columns * pitch + self.rows * max(pitch, self.columns * 2 + 16)
 
-    def blocks(self, m: int, n: int, k: int, multiprocessors: int) -> int:
-        """That share the rows: as many as run at once, for each keeps its columns of B from tile to tile."""
-        together = min(self.at_once, _SHARED // (self.shared_bytes(k) + 1024))
-        return min(-(-m // self.rows), max(together * multiprocessors // self.across(n), 1))
+    def together(self, k: int) -> int:
+        """Blocks of a multiprocessor at once."""
+        return min(self.at_once, _SHARED // (self.shared_bytes(k) + 1024))
+
+    def grid(self, m: int, n: int, k: int, multiprocessors: int) -> int | tuple[int, int]:
+        """Of the rows' blocks as many as run at once, for each keeps its columns of B from tile to tile."""
+        across = self.across(n)
+        return min(-(-m // self.rows), max(self.together(k) * multiprocessors // across, 1)), across
 
 
-# As in short_fp8.cuh, the narrowest first. Little of C needs many blocks; where there is much, wide tiles
-# read less of A, and store longer runs of a row.
+@dataclass(frozen=True)
+class WordsTile(ShortTile):
+    """The kernel of short_fp8_words.cuh: of eight warps, each with 16 rows that are 16 apart."""
+
+    @property
+    def name(self) -> str:
+        return "short_words"
+
+    def across(self, n: int) -> int:
+        """Tiles beside each other, which begin up to a sector, less an element, before a row does."""
+        return -(-(n + (_SECTOR - 1 if n % _SECTOR else 0)) // self.columns)
+
+    def shared_bytes(self, k: int) -> int:
+        """Of B, a sector's rows more, with a word between 8 and the next, and of A, in float16."""
+        held = self.columns + _SECTOR
+        return (held + self.rows) * _short_pitch(k) + held // 8 * 16
+
+    def grid(self, m: int, n: int, k: int, multiprocessors: int) -> int:
+        """Of blocks that share all tiles."""
+        tiles = -(-m // (16 * _SECTOR)) * (16 * _SECTOR // self.rows) * self.across(n)
+        return min(tiles, self.together(k) * multiprocessors)
+
+
+def _short_pitch(k: int) -> int:
+    """Bytes of a row of A or B in shared memory."""
+    return max(-(-k // 16), 2) * 32 + 16
+
+
+# As in short_fp8.cuh and short_fp8_words.cuh, in the order in which they are taken. Little of C needs many
+# blocks; where there is much, stores take the time. A tile that has all columns stores its rows as one run.
 SHORT_TILES = (
     ShortTile(64, 64, at_once=4, most=3),
     ShortTile(64, 128, at_once=3, most=12),
-    ShortTile(64, 256, at_once=2),
+    ShortTile(64, 256, at_once=2, most=0),
+    WordsTile(128, 256, at_once=3),
 )
 _SHORT_THREADS = 256
+_SECTOR = 16  # elements of C in 32 bytes
 _FEW_ROWS = 16  # up to which tiles of 64 would multiply little but nothing
 _SHARED = 225_000  # bytes of a multiprocessor
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
@@ -191,7 +225,7 @@ def launch_short(
     c = torch.empty((m, n), dtype=torch.bfloat16, device=a.device)
     program.launch(
         tile.name,
-        (tile.blocks(m, n, k, program.multiprocessor_count), tile.across(n)),
+        tile.grid(m, n, k, program.multiprocessor_count),
         _SHORT_THREADS,
         *(a.view(torch.uint8), b.view(torch.uint8), c, scale_a, scale_b, m, n, k),
         shared_bytes=tile.shared_bytes(k),

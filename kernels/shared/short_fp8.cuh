@@ -78,8 +78,9 @@ private:
     }
 };
 
-// MOST rows of a tile of A or B, and their items, 16 elements of a row each, of which a thread has two on their way.
-template <int MOST, int THREADS>
+// MOST rows of A or B, each APART rows behind the one before, and their items, 16 elements of a row each, of which a thread
+// has two on their way. In shared memory PAD bytes lie between 8 rows and the next.
+template <int MOST, int THREADS, int APART = 1, int PAD = 0>
 struct ShortRows {
     const unsigned char *first, *end;  // where the first row begins, and the matrix ends
     int k, rows, units, pitch;         // rows that are there; of a row its items, and bytes in shared memory
@@ -88,11 +89,11 @@ struct ShortRows {
     __device__ __forceinline__ ShortRows(const unsigned char* matrix, long long all, long long row0, int k, int units)
         : first(matrix + row0 * k), end(matrix + all * k), k(k), units(units), pitch(units * 32 + 16),
           each(~0u / units + 1) {
-        rows = static_cast<int>(min(all - row0, static_cast<long long>(MOST)));
+        rows = static_cast<int>(min((all - row0 + APART - 1) / APART, static_cast<long long>(MOST)));
     }
     __device__ __forceinline__ void bring(unsigned char* to) const {
         // With all that an item reads beyond its row.
-        if (first + MOST * k + 48 <= end) bring_items<true>(to);
+        if (first + MOST * APART * k + 48 <= end) bring_items<true>(to);
         else bring_items<false>(to);
     }
 
@@ -100,7 +101,7 @@ private:
     template <bool INSIDE>
     __device__ __forceinline__ void bring_items(unsigned char* to) const {
         const int count = MOST * units;
-        for (int item = threadIdx.x; item < count; item += 2 * THREADS) {
+        for (int item = THREADS == WARP ? threadIdx.x % WARP : threadIdx.x; item < count; item += 2 * THREADS) {
             IncomingBytes incoming[2];
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
@@ -113,7 +114,7 @@ private:
             for (int i = 0; i < 2; ++i) {
                 if (i == 0 || item + THREADS < count) {
                     const int row = row_of(item + i * THREADS), unit = item + i * THREADS - row * units;
-                    unsigned char* const here = to + row * pitch + unit * 32;
+                    unsigned char* const here = to + row * pitch + row / 8 * PAD + unit * 32;
                     incoming[i].template put<INSIDE>(here, from(row, unit), bytes_of<INSIDE>(row, unit), end);
                 }
             }
@@ -121,7 +122,7 @@ private:
     }
     __device__ __forceinline__ int row_of(int item) const { return __umulhi(item, each); }
     __device__ __forceinline__ const unsigned char* from(int row, int unit) const {
-        return first + row * k + unit * 16;
+        return first + row * APART * k + unit * 16;
     }
     template <bool INSIDE>
     __device__ __forceinline__ int bytes_of(int row, int unit) const {

@@ -24,7 +24,7 @@ SIZES = [
 ]
 
 # Rows of C that begin in each place of a word, in one tile and in several, of up to three blocks of scales,
-# and more rows than blocks take at once.
+# more rows than blocks take at once, and blocks that go from some columns of C to others.
 SHORT_SIZES = [
     (1, 1, 1),
     (5, 7, 3),
@@ -38,6 +38,7 @@ SHORT_SIZES = [
     (300, 1021, 90),
     (20001, 131, 37),
     (20000, 266, 100),
+    (9001, 1301, 20),
 ]
 
 

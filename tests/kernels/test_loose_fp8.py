@@ -15,6 +15,7 @@ from roofscope.kernels.shared.loose_fp8 import (
     CLUSTERS,
     SHORT_TILES,
     TILES,
+    WordsTile,
     best,
     best_short,
     launch,
@@ -73,12 +74,28 @@ def test_tiles_of_short_sums_cover_c(m: int) -> None:
     for tile in SHORT_TILES:
         recorder: Any = Recorder()
         assert launch_short(recorder, tile, *inputs(m, 1001, 40)).shape == (m, 1001)
-        ((name, (rows, across), sizes, _),) = recorder.launches
+        ((name, grid, sizes, _),) = recorder.launches
         assert (name, sizes[:3]) == (tile.name, [m, 1001, 40])
+        if isinstance(tile, WordsTile):
+            assert 1 <= grid <= tile.at_once * MULTIPROCESSORS
+            assert grid == min(grid, -(-m // 256) * 2 * tile.across(1001))
+            continue
+        rows, across = grid
         # Tiles beside each other have a word of 16 bytes in common.
         assert across * (tile.columns - 8) + 8 >= 1001
         assert 1 <= rows <= -(-m // tile.rows)
         assert rows * across <= max(tile.at_once * MULTIPROCESSORS, across)
+
+
+@pytest.mark.parametrize(
+    ("n", "across"), [(1, 1), (241, 1), (242, 2), (256, 1), (497, 2), (498, 3), (512, 2)]
+)
+def test_tiles_that_begin_with_a_sector_of_each_row_cover_it(n: int, across: int) -> None:
+    """A row that begins up to 15 elements behind one has as many columns less in its first tile."""
+    (words,) = (tile for tile in SHORT_TILES if isinstance(tile, WordsTile))
+    assert words.across(n) == across
+    most_past = max(row * n % 16 for row in range(16))
+    assert across * words.columns - most_past >= n
 
 
 @pytest.mark.parametrize(
@@ -99,6 +116,11 @@ def test_tiles_of_short_sums_cover_c(m: int) -> None:
 def test_short_sums_take_wider_tiles_the_larger_c_is(m: int, n: int, k: int, columns: int | None) -> None:
     tile = best_short(m, n, k, MULTIPROCESSORS)
     assert (tile and tile.columns) == columns
+
+
+def test_much_of_c_is_stored_by_words_where_a_tile_has_not_all_columns() -> None:
+    names = [best_short(m, n, 41, MULTIPROCESSORS) for m, n in ((10639, 14697), (100_000, 250), (500, 9001))]
+    assert [tile and tile.name for tile in names] == ["short_words", "short_64x256", "short_64x128"]
 
 
 def test_few_tiles_are_shared_and_many_are_not() -> None:
