@@ -6,6 +6,7 @@ import triton.language as tl
 SHORT = 512  # columns, or their next power of two
 SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each of its 32 threads
 SPREAD = 1024  # programs that short rows are spread over before any of them takes two
+FEW_ROWS, SPREAD_WIDTHS, SPREAD_OF_WARP = 264, (512, 1024), 128  # a row's columns, and elements of a warp
 TILE = 2048  # elements, for the 128 threads of a program of longer rows
 
 
@@ -13,8 +14,10 @@ def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
     """Rows and warps of a program for rows that are padded to ``width``, a power of two.
 
     Long rows have a warp for each ``per_warp`` elements. Short ones share one warp, which reduces a row
-    without shared memory.
+    without shared memory; where they are few, more warps have less each.
     """
+    if rows <= FEW_ROWS and width in SPREAD_WIDTHS:
+        return 1, width // SPREAD_OF_WARP
     if width <= SHORT:
         spread = 1 << max(rows // SPREAD, 1).bit_length() - 1
         return min(SHORT_TILE // width, spread), 1
