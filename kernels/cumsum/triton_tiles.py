@@ -3,9 +3,9 @@
 Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes; 3 rows cols s where rows are
 few.
 Mapping: program (r, p) owns ROWS short rows or piece p of a long one, and scans tiles of ROWS x COLS
-elements. The pieces of few long rows are summed by a first kernel, and each program of the second starts
-from the sums of the pieces before its own: the row is read twice, and every sum is made in the same order
-at every call.
+elements; of many rows of a few hundred columns each warp has its own. The pieces of few long rows are summed
+by a first kernel, and each program of the second starts from the sums of the pieces before its own: the row
+is read twice, and every sum is made in the same order at every call.
 Idea: a row in tiles, where cuda_naive goes by elements: Blelloch, "Prefix Sums and Their Applications",
 CMU-CS-90-190: reduce, then scan.
 """
@@ -21,6 +21,8 @@ from roofscope.kernels.shared.limits import MOST_BLOCKS_ALONG_Y
 DOMAIN = "rows >= 512 or cols <= 65535 * 32768"
 TILE_BYTES = 4096  # for 128 threads
 FEW_PROGRAMS, WARP_TILE = 128, 256  # where rows are few that fill a warp's tile each
+MANY_ROWS, WARP_ROW_BYTES, ROWS_OF_WARP = 1024, 2048, 1024  # of up to so many elements, a warp's each
+FEW_NARROW_ROWS, NARROW_PROGRAMS, NARROW_TILE = 256, 250, 512  # of rows shorter than a warp's tile
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512
 
@@ -49,7 +51,11 @@ def _cumsum(
     COLS: tl.constexpr,
     HINT: tl.constexpr,
 ):
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    first_row = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    x += first_row * cols
+    y += first_row * cols
+    within = (row < tl.minimum(rows - first_row, ROWS).to(tl.int32))[:, None]
     begin = tl.program_id(1) * PIECE
     carried = tl.zeros((ROWS,), tl.float32)
     if PIECES > 1:
@@ -63,12 +69,30 @@ def _cumsum(
     for first in range(0, PIECE, COLS):
         col = begin + first + tl.arange(0, COLS)
         at = row[:, None] * cols + col[None, :]
-        inside = (row < rows)[:, None] & (col < cols)[None, :]
+        inside = within & (col < cols)[None, :]
         value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=HINT).to(tl.float32)
         result = carried[:, None] + tl.cumsum(value, axis=1)
         tl.store(y + at, result.to(y.dtype.element_ty), mask=inside)
         last = (tl.arange(0, COLS) == COLS - 1)[None, :]
         carried = tl.sum(tl.where(last, result, 0.0), axis=1)
+
+
+def tile_of(rows: int, width: int, height: int, element_bytes: int) -> tuple[int, int]:
+    """Rows and warps of a program for rows that are padded to ``width``, of at most ``height`` rows.
+
+    A warp that has whole rows alone waits for no other, and leaves out what lies past their ends.
+    """
+    if rows >= MANY_ROWS and WARP_TILE <= width <= WARP_ROW_BYTES // element_bytes:
+        return max(ROWS_OF_WARP // width, 1), 1
+    if width < WARP_TILE:
+        while height * width > NARROW_TILE and FEW_NARROW_ROWS < rows < height * NARROW_PROGRAMS:
+            height //= 2
+        return height, 4
+    warps = 4
+    while height > 1 and triton.cdiv(rows, height) < FEW_PROGRAMS:
+        height //= 2
+        warps = height * width // WARP_TILE
+    return height, warps
 
 
 def run(x: torch.Tensor) -> torch.Tensor:
@@ -81,10 +105,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     width = min(triton.next_power_of_2(cols), tile)
     height = min(tile // width, triton.next_power_of_2(rows))
     if rows >= FEW_ROWS or cols <= PIECE:
-        warps = 4
-        while height > 1 and width >= WARP_TILE and triton.cdiv(rows, height) < FEW_PROGRAMS:
-            height //= 2
-            warps = height * width // WARP_TILE
+        height, warps = tile_of(rows, width, height, x.element_size())
         grid = (triton.cdiv(rows, height), 1)
         _cumsum[grid](x, y, x, rows, cols, cols, 1, height, width, hint_of(x), num_warps=warps)
     else:

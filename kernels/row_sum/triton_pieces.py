@@ -1,10 +1,11 @@
-"""Sum of rows in Triton: a few rows a program, or a piece of a long row that few others keep company.
+"""Sum of rows in Triton: some rows a program, or a piece of a long row that few others keep company.
 
 Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
-them in tiles of ROWS x COLS elements, 32 a thread. Each element of a tile has its own float32 sum; they are
-added up once, at the end. Sums of pieces are added by a second kernel, always in the same order; on Hopper
-and later that is launched while the first one works.
+them in tiles of ROWS x COLS elements, 32 a thread, or 8 where that would make few programs. Each element of a
+tile has its own float32 sum; they are added up once, at the end. Rows of up to eight columns have a thread
+each: no thread then waits for another. Sums of pieces are added by a second kernel, always in the same order;
+on Hopper and later that is launched while the first one works.
 Idea: weighted_sum/triton_row_tiles without the weights; the two stages after Harris, "Optimizing Parallel
 Reduction in CUDA"; programmatic dependent launch as in row_sum/cuda_pieces.
 """
@@ -14,10 +15,11 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
+from roofscope.kernels.shared.sum_tiles import FEW_COLUMNS, OF_WARP, WIDEST, few_columns_tile, sum_tile
+
 MANY_ROWS = 2048  # that keep a GPU busy to the end, a few to a program
-TILE = 4096  # elements of several rows, for 128 threads
-WIDEST = 1024  # columns of such a tile
 LONGEST_WHOLE_ROW = 16384  # of fewer rows: a tile of up to 512 threads
+FEW_ROWS, MOST_WARPS = 264, 16  # a multiprocessor has one or two of them, with threads to spare
 PROGRAMS = 512  # for longer ones, of 128 or 256 threads
 SHORTEST_PIECE = 4096
 WIDEST_PIECE = 8192  # columns of a tile
@@ -37,21 +39,44 @@ def _row_sum(
 ):
     if LETS_NEXT_START:
         gdc_launch_dependents()
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    inside = row < rows
-    begin = tl.program_id(1).to(tl.int64) * LENGTH
-    starts = (
-        x + tl.where(inside, row, 0)[:, None] * cols + begin
-    )  # rows past the end read row 0, and are dropped
+    WHOLE: tl.constexpr = cols % LENGTH == 0 and LENGTH % COLS == 0
+    first_row = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    inside = row < tl.minimum(rows - first_row, ROWS).to(tl.int32)
+    x += first_row * cols
+    y += first_row * tl.num_programs(1) + tl.program_id(1)
+    left = cols
+    if cols > LENGTH:
+        begin = tl.program_id(1).to(tl.int64) * LENGTH
+        x += begin
+        left -= begin
+    own = row
+    if WHOLE:
+        own = tl.where(inside, row, 0)  # rows past the end read the first one, and are dropped
+    starts = x + own[:, None].to(tl.int64) * cols
     total = tl.zeros((ROWS, COLS), tl.float32)
     for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
-        if cols % LENGTH == 0 and LENGTH % COLS == 0:
+        if WHOLE:
             part = tl.load(starts + at[None, :])
         else:
-            part = tl.load(starts + at[None, :], mask=(begin + at < cols)[None, :], other=0.0)
+            part = tl.load(starts + at[None, :], mask=inside[:, None] & (at < left)[None, :], other=0.0)
         total += part.to(tl.float32)
-    tl.store(y + row * tl.num_programs(1) + tl.program_id(1), tl.sum(total, axis=1), mask=inside)
+    tl.store(y + row * tl.num_programs(1), tl.sum(total, axis=1), mask=inside)
+
+
+@triton.jit
+def _sum_of_few(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    inside = row < tl.minimum(rows - first, ROWS).to(tl.int32)
+    start = x + first * cols + row * cols
+    total = tl.zeros((ROWS,), tl.float32)
+    for col in tl.static_range(cols):
+        # A line is asked for again at the next columns.
+        part = tl.load(start + col, mask=inside, other=0.0, eviction_policy="evict_last")
+        total += part.to(tl.float32)
+    tl.store(y + first + row, total, mask=inside)
 
 
 @triton.jit
@@ -69,14 +94,21 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if x.numel() == 0:
         return torch.zeros(rows, dtype=torch.float32, device=x.device)
     y = torch.empty(rows, dtype=torch.float32, device=x.device)
-    if rows >= MANY_ROWS:
-        width = min(triton.next_power_of_2(cols), WIDEST)
-        height = TILE // width
-        _row_sum[(triton.cdiv(rows, height), 1)](x, y, rows, cols, cols, height, width, False, num_warps=4)
+    if cols <= FEW_COLUMNS:
+        height, warps = few_columns_tile(rows)
+        _sum_of_few[(triton.cdiv(rows, height),)](x, y, rows, cols, height, num_warps=warps)
+        return y
+    if rows >= MANY_ROWS or cols <= WIDEST:
+        height, width, warps = sum_tile(rows, cols)
+        grid = (triton.cdiv(rows, height), 1)
+        _row_sum[grid](x, y, rows, cols, cols, height, width, False, num_warps=warps)
         return y
     if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS:
         width = min(triton.next_power_of_2(cols), LONGEST_WHOLE_ROW)
-        _row_sum[(rows, 1)](x, y, rows, cols, cols, 1, width, False, num_warps=max(width // 1024, 1))
+        warps = max(width // 1024, 1)
+        if rows <= FEW_ROWS:
+            warps = min(width // OF_WARP, MOST_WARPS)
+        _row_sum[(rows, 1)](x, y, rows, cols, cols, 1, width, False, num_warps=warps)
         return y
 
     length = max(triton.cdiv(cols * rows, PROGRAMS), SHORTEST_PIECE)

@@ -7,6 +7,7 @@ SHORT = 512  # columns, or their next power of two
 SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each of its 32 threads
 # Two a multiprocessor of an H200; warps of a program then, at least, where rows are not shorter than SHORT.
 FEW_ROWS, WARPS_OF_FEW = 264, 4
+SPREAD_TO, SPREAD_OF_WARP = 1024, 128  # columns of few rows of which a warp has so many
 # Of very many rows of up to so many columns: elements of a program and its warps.
 NARROW, NARROW_TILE, NARROW_WARPS = 16, 512, 2
 SPREAD = 1024  # programs that short rows are spread over before any of them takes two
@@ -20,7 +21,8 @@ def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
     without shared memory, unless they are few, or very short and very many.
     """
     if width >= SHORT and rows <= FEW_ROWS:
-        return 1, min(max(width // per_warp, WARPS_OF_FEW), 32)
+        of_warp = SPREAD_OF_WARP if width <= SPREAD_TO else per_warp
+        return 1, min(max(width // of_warp, WARPS_OF_FEW), 32)
     if width <= SHORT:
         spread = 1 << max(rows // SPREAD, 1).bit_length() - 1
         if width <= NARROW and spread * width >= NARROW_TILE:

@@ -1,9 +1,9 @@
 """Transpose in Triton by tiles, which the compiler turns round in shared memory.
 
 Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
-Mapping: program p owns a tile of HEIGHT x WIDTH elements, tiles numbered along the rows of x: a square, or as
-long as a matrix is thin. The tile is loaded in an order in which a thread's elements are adjacent in x, and
-stored in one in which they are adjacent in y.
+Mapping: program p owns a tile of HEIGHT x WIDTH elements, a square, or as long as a matrix is thin. Tiles are
+numbered along the shorter side, so that those under way together lie close in x and in y. A tile is loaded in
+an order in which a thread's elements are adjacent in x, and stored in one in which they are adjacent in y.
 Idea: cuda_tiles, with the tile in shared memory left to the compiler. The sizes are known to the compiler, so
 that a mask is known to end on a multiple of 16 bytes, or is not needed at all.
 """
@@ -31,17 +31,23 @@ def _transpose(
     WIDTH: tl.constexpr,
     HINT: tl.constexpr,
 ):
+    down: tl.constexpr = (rows + HEIGHT - 1) // HEIGHT
     across: tl.constexpr = (cols + WIDTH - 1) // WIDTH
-    tile = tl.program_id(0).to(tl.int64)
-    row = tile // across * HEIGHT + tl.arange(0, HEIGHT)
-    col = tile % across * WIDTH + tl.arange(0, WIDTH)
-    source = x + row[:, None] * cols + col[None, :]
-    target = y + col[:, None] * rows + row[None, :]
+    tile, row, col = tl.program_id(0), tl.arange(0, HEIGHT), tl.arange(0, WIDTH)
+    if rows * cols >= 2**31:  # in 64 bits a division takes long
+        tile, row, col = tile.to(tl.int64), row.to(tl.int64), col.to(tl.int64)
+    if rows < cols:
+        top, left = tile % down * HEIGHT, tile // down * WIDTH
+    else:
+        top, left = tile // across * HEIGHT, tile % across * WIDTH
+    in_rows, in_cols = row < rows - top, col < cols - left
+    source = (x + (top * cols + left) + row * cols)[:, None] + col[None, :]
+    target = (y + (left * rows + top) + col * rows)[:, None] + row[None, :]
     if rows % HEIGHT == 0 and cols % WIDTH == 0:
         tl.store(target, tl.trans(tl.load(source, eviction_policy=HINT)))
     else:
-        value = tl.load(source, mask=(row[:, None] < rows) & (col[None, :] < cols), eviction_policy=HINT)
-        tl.store(target, tl.trans(value), mask=(col[:, None] < cols) & (row[None, :] < rows))
+        value = tl.load(source, mask=in_rows[:, None] & in_cols[None, :], eviction_policy=HINT)
+        tl.store(target, tl.trans(value), mask=in_cols[:, None] & in_rows[None, :])
 
 
 def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:

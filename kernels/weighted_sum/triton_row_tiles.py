@@ -6,7 +6,9 @@ them in tiles of ROWS x COLS elements, 32 a thread: that is eight 16-byte loads 
 the 16-bit types. Each element of a tile has its own float32 sum; they are added up once, at the end. The tile
 of w is shared by the rows and stays in L1. Where that makes too few programs for the GPU, a program takes
 fewer rows, down to 8 elements a thread, or one whole row; long rows are cut into pieces instead, and a second
-kernel adds these up, always in the same order. Loads carry no hint: small sizes are slower with one.
+kernel adds these up, always in the same order. Rows of up to eight columns have a thread each: no thread then
+waits for another. Loads carry no hint: small sizes are slower with one; but those of a few columns, of whose
+lines each is loaded from several times.
 Idea: triton_textbook, the weighted-sum exercise of Stanford CS336, with several rows a program, and the
 number of columns known to the compiler: then the mask is known to end on a multiple of 16 bytes, or is not
 needed at all.
@@ -16,38 +18,66 @@ import torch
 import triton
 import triton.language as tl
 
-TILE = 4096  # elements, for 128 threads
-SMALLEST_TILE = 1024  # where there would be few programs
-WIDEST = 1024  # columns of a tile
+from roofscope.kernels.shared.sum_tiles import (
+    ENOUGH_PROGRAMS,
+    FEW_COLUMNS,
+    TILE,
+    WIDEST,
+    few_columns_tile,
+    sum_tile,
+)
+
 SHORTEST_PIECE = 16384  # elements of a row
 PROGRAMS = 1000  # for few rows; 1024 and 512 put pieces a power of two apart, which the memory likes less
 WHOLE_ROW_OF_WARP = 512  # elements that a warp has of a row that a program has alone
-ENOUGH_PROGRAMS = 250  # to keep all multiprocessors of a GPU busy
 
 
 @triton.jit
 def _weighted_sum(
     x, w, y, rows, cols: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr
 ):
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    inside = row < rows
-    begin = tl.program_id(1).to(tl.int64) * LENGTH
-    w += begin
-    x += begin
-    starts = x + tl.where(inside, row, 0)[:, None] * cols  # rows past the end read row 0, and are dropped
+    WHOLE: tl.constexpr = cols % LENGTH == 0 and LENGTH % COLS == 0
+    first_row = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    inside = row < tl.minimum(rows - first_row, ROWS).to(tl.int32)
+    x += first_row * cols
+    y += first_row * tl.num_programs(1) + tl.program_id(1)
+    left = cols
+    if cols > LENGTH:
+        begin = tl.program_id(1).to(tl.int64) * LENGTH
+        x += begin
+        w += begin
+        left -= begin
+    own = row
+    if WHOLE:
+        own = tl.where(inside, row, 0)  # rows past the end read the first one, and are dropped
+    starts = x + own[:, None].to(tl.int64) * cols
     total = tl.zeros((ROWS, COLS), tl.float32)
     for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
-        if cols % LENGTH == 0 and LENGTH % COLS == 0:
+        if WHOLE:
             part = tl.load(starts + at[None, :])
             weight = tl.load(w + at)
         else:
-            left = begin + at < cols
-            part = tl.load(starts + at[None, :], mask=left[None, :], other=0.0)
-            weight = tl.load(w + at, mask=left, other=0.0)
+            part = tl.load(starts + at[None, :], mask=inside[:, None] & (at < left)[None, :], other=0.0)
+            weight = tl.load(w + at, mask=at < left, other=0.0)
         total += part.to(tl.float32) * weight.to(tl.float32)[None, :]
     sums = tl.sum(total, axis=1).to(y.dtype.element_ty)
-    tl.store(y + row * tl.num_programs(1) + tl.program_id(1), sums, mask=inside)
+    tl.store(y + row * tl.num_programs(1), sums, mask=inside)
+
+
+@triton.jit
+def _weigh_few(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    inside = row < tl.minimum(rows - first, ROWS).to(tl.int32)
+    start = x + first * cols + row * cols
+    total = tl.zeros((ROWS,), tl.float32)
+    for col in tl.static_range(cols):
+        # A line is asked for again at the next columns.
+        part = tl.load(start + col, mask=inside, other=0.0, eviction_policy="evict_last")
+        total += part.to(tl.float32) * tl.load(w + col).to(tl.float32)
+    tl.store(y + first + row, total.to(y.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -64,12 +94,14 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     if x.numel() == 0:
         return torch.zeros(rows, dtype=x.dtype, device=x.device)
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
-    width = min(triton.next_power_of_2(cols), WIDEST)
-    height = min(TILE // width, triton.next_power_of_2(rows))
+    if cols <= FEW_COLUMNS:
+        height, warps = few_columns_tile(rows)
+        _weigh_few[(triton.cdiv(rows, height),)](x, w, y, rows, cols, height, num_warps=warps)
+        return y
+    height, width, warps = min(TILE // WIDEST, triton.next_power_of_2(rows)), WIDEST, 4
     if cols <= SHORTEST_PIECE:
-        while height * width > SMALLEST_TILE and triton.cdiv(rows, height) < ENOUGH_PROGRAMS:
-            height //= 2
-    groups, warps = triton.cdiv(rows, height), 4
+        height, width, warps = sum_tile(rows, cols)
+    groups = triton.cdiv(rows, height)
     if height == 1 and groups < ENOUGH_PROGRAMS and cols <= SHORTEST_PIECE:
         width = triton.next_power_of_2(cols)  # nothing is waited for twice
         warps = max(width // WHOLE_ROW_OF_WARP, warps)

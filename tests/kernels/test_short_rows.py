@@ -148,6 +148,39 @@ def test_thin_transposes_in_triton_are_spread_over_the_gpu() -> None:
         assert -(-many // width) >= module.FEWEST_THIN_TILES or height * width <= module.SMALLEST_SIDES * side
 
 
+def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    module = load_module(LIBRARY / "shared" / "sum_tiles.py")
+    for rows, cols in product((1, 20, 698, 2053, 17_332, 1_000_003), (9, 64, 200, 1024, 9001)):
+        height, width, warps = module.sum_tile(rows, cols)
+        assert width >= min(cols, module.WIDEST)
+        programs, tile = -(-rows // height), height * width
+        assert width <= tile <= max(module.TILE, width)
+        assert height < 2 * rows
+        assert warps in (1, 2, 4)
+        if programs < module.ENOUGH_PROGRAMS:
+            assert height == 1 or tile <= module.SMALLEST_TILE
+        if programs < module.MANY_PROGRAMS and cols <= width:
+            assert height == 1 or tile <= module.SMALL_TILE
+        assert tile <= 1024 * warps
+    for rows in (1, 129, 65_537):
+        height, warps = module.few_columns_tile(rows)
+        assert height in (32 * warps, 64 * warps)
+
+
+def test_a_warp_has_rows_of_cumsum_alone_only_where_they_are_many() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    module = launcher("cumsum", "triton_tiles")
+    for rows, width, element_bytes in product((1, 72, 1023, 1024, 28_954), (16, 64, 256, 512, 1024), (2, 4)):
+        tile = module.TILE_BYTES // element_bytes
+        most = min(tile // width, 1 << (rows - 1).bit_length())
+        height, warps = module.tile_of(rows, width, most, element_bytes)
+        assert 1 <= height <= max(most, 1)
+        assert warps in (1, 2, 4, 8)
+        if rows >= module.MANY_ROWS and width >= 256 and width * element_bytes <= 2048:
+            assert (height, warps) == (max(1024 // width, 1), 1)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_slab_of_short_rows_fits_a_block(dtype: torch.dtype) -> None:
     pack = 16 // dtype.itemsize

@@ -105,10 +105,11 @@ def test_is_right(
 # Where launchers take other tiles than at odd sizes, or another kernel: few rows, thin matrices, short rows.
 TILES = {
     "bias_gelu": ((2, 1_049_089),),
-    "cumsum": ((72, 165), (131, 211), (1044, 15)),
-    "weighted_sum": ((134, 3374), (3, 9001)),
-    "transpose": ((3, 51_986), (51_986, 3), (14, 20_011)),
-    "dequantize_int8": ((988, 45), (5001, 30), (1, 63), (77, 64), (2, 65)),
+    "cumsum": ((72, 165), (131, 211), (1044, 15), (1031, 189), (1025, 259), (301, 37)),
+    "weighted_sum": ((134, 3374), (3, 9001), (5001, 5), (65_537, 3), (129, 8), (698, 33), (20, 200)),
+    "row_sum": ((5001, 5), (65_537, 3), (129, 8), (1, 1), (1097, 23), (20, 200), (2053, 39), (3, 5965)),
+    "transpose": ((3, 51_986), (51_986, 3), (14, 20_011), (105, 167)),
+    "dequantize_int8": ((988, 45), (5001, 30), (1, 63), (77, 64), (2, 65), (70, 311), (70_001, 3)),
 }
 
 
@@ -117,7 +118,7 @@ TILES = {
     [
         (kernel, version, *shape)
         for kernel, version in VERSIONS
-        if version.stem in ("triton_tiles", "triton_row_tiles")
+        if version.stem in ("triton_tiles", "triton_row_tiles", "triton_pieces")
         for shape in TILES.get(kernel.spec.name, ())
     ],
     ids=name_of,
