@@ -526,8 +526,8 @@ def test_columns_of_few_rows_are_a_threads_own(dtype: torch.dtype) -> None:
         assert len(launched) == (1 if kind in ("packed", "shifted", "column") else 2)
 
 
-@pytest.mark.parametrize("rows", [40, 5000])
-def test_few_parts_of_a_column_are_one_threads(rows: int) -> None:
+@pytest.mark.parametrize(("rows", "groups_of_block"), [(24, 1), (40, 2), (100, 4), (5000, 8)])
+def test_few_parts_of_a_column_are_one_threads(rows: int, groups_of_block: int) -> None:
     """All blocks that add parts up have something to do."""
     module = launcher("weighted_sum_backward", "cuda_phases")
     launched: list[tuple[Any, ...]] = []
@@ -543,10 +543,72 @@ def test_few_parts_of_a_column_are_one_threads(rows: int) -> None:
     (*_, partial, _rows, _cols, _across, _height), (_, blocks, threads, *given) = launched
     parts, cols, across, height, groups = (given[at] for at in (5, 7, 8, 9, 10))
     assert partial.shape == (parts, cols)
-    assert groups == (1 if parts <= module.FEW_PARTS else module.FEW_PARTS)
+    assert groups == groups_of_block
+    assert threads % groups == 0
     panels = math.ceil(cols / (across * 4))
     outer = panels * math.ceil(rows / height)
     assert threads // groups * (blocks - outer - 1) < cols <= threads // groups * (blocks - outer)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_warp_has_room_for_a_row_of_weighted_sum(dtype: torch.dtype) -> None:
+    module, text = launcher("weighted_sum", "cuda_row"), source("weighted_sum", "cuda_row")
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    most = 4096 // dtype.itemsize
+    for rows, cols in product((1, 20, 700), (7, 127, 129, 513, 808, most // 2 + 1, most - 1, most)):
+        launched.clear()
+        x, w = (torch.empty(shape, dtype=dtype, device="meta") for shape in ((rows, cols), (cols,)))
+        module.run(Program(), x, w)
+        ((name, blocks, threads),) = launched
+        kind, _, packs = name.rpartition("_")
+        if kind == "weighted_sum_warp":
+            assert f"WARP_KERNEL({packs})" in text
+            assert cols * dtype.itemsize <= int(packs) * 32 * 16
+            assert blocks * threads >= rows * 32
+        else:
+            assert cols * dtype.itemsize <= 512 * 4
+    assert kind == "weighted_sum_warp"
+
+
+@pytest.mark.parametrize("pack", [4, 8])
+def test_pieces_of_weighted_sum_are_as_many_as_blocks(pack: int) -> None:
+    """Or shorter by no more than what a warp takes at once, or of a whole round of a block's loop."""
+    module = launcher("weighted_sum", "cuda_row")
+    for cols, most in product((20_000, 48_727, 75_991, 8_941_531, 9_822_611, 2**24), (4, 96, 1056)):
+        length = module.piece_length(cols, most, pack)
+        assert length % (32 * pack) == 0
+        assert length >= 512 * pack
+        pieces = -(-cols // length)
+        assert pieces <= most
+        if length > 512 * pack:
+            assert cols / most <= length < cols / most + 32 * pack
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "tile"),
+    [
+        (34, 1024, (1, 8)),
+        (338, 1024, (1, 8)),
+        (1024, 1024, (1, 8)),
+        (161, 512, (1, 4)),
+        (512, 2048, (1, 16)),
+        (1025, 1024, (2, 4)),
+        (9000, 512, (2, 1)),
+        (100, 256, (1, 1)),
+        (768, 4096, (1, 16)),
+    ],
+)
+def test_few_rows_of_the_gradient_of_softmax_have_more_warps(
+    rows: int, width: int, tile: tuple[int, int]
+) -> None:
+    assert launcher("softmax_backward", "triton_registers").tile_of(rows, width) == tile
 
 
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
