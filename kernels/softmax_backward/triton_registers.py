@@ -20,6 +20,9 @@ DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 LONGEST_ROW = 32768
 PIECE_TILE = 4096  # elements of a piece at once
 PROGRAMS = 512  # for few long rows
+# Rows so few that all are at work at once with a program each, of a warp for so many elements: a row takes
+# less time where more warps have it.
+SPREAD_FROM, SPREAD_TO, SPREAD_ELEMENTS, ELEMENTS_OF_WARP = 512, 2048, 2**20, 128
 
 
 @triton.jit
@@ -100,12 +103,19 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             _launch_pieces(dy, y, dx)
             return dx
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, width, per_warp=256)
+        height, warps = tile_of(rows, width)
         whole = cols == width and rows % height == 0
         _softmax_backward[(triton.cdiv(rows, height),)](
             dy, y, dx, rows, cols, height, width, whole, hint_of(y), num_warps=warps
         )
     return dx
+
+
+def tile_of(rows: int, width: int) -> tuple[int, int]:
+    """Rows and warps of a program for rows that are padded to ``width``, a power of two."""
+    if SPREAD_FROM <= width <= SPREAD_TO and rows * width <= SPREAD_ELEMENTS:
+        return 1, width // ELEMENTS_OF_WARP
+    return row_tile(rows, width, per_warp=256)
 
 
 def _launch_pieces(dy: torch.Tensor, y: torch.Tensor, dx: torch.Tensor) -> None:

@@ -5,7 +5,8 @@
 // Mapping: a block owns some rows of a panel of columns, a pack of 16 bytes a thread, so
 //   that its columns stay a thread's own all the way down. The first kernel reads x and leaves sums of
 //   columns over chunks of rows. The second writes dx; its first blocks add the chunks up to dw, in the same
-//   order at every call. Of few long rows a thread has its columns of all of them, and one kernel does both.
+//   order at every call. Of few rows a thread has its columns of all of them, and one kernel does both: a pack of
+//   long rows, a single column of shorter float32, where packs would leave most of the GPU without threads.
 // Idea: cuda_naive has a thread for all rows of a column, and so too few threads. dx needs nothing of x. Memory that is
 //   only read and then only written never turns round between the two, and moves more than where both mix. Column sums
 //   in two stages as in the norms' gradients.
@@ -83,22 +84,24 @@ __device__ __forceinline__ void sum_columns(
     }
 }
 
-// dw of 32 columns: each warp of the block adds every so-manyth part.
-__device__ __forceinline__ void total_of_parts(const float* partial, long long parts, long long cols, SCALAR* dw) {
-    constexpr int WARPS = THREADS / WARP;
-    __shared__ float sums[WARPS][WARP];
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const long long col = static_cast<long long>(blockIdx.x) * WARP + lane;
+// dw of THREADS / groups columns: each group of threads of the block adds every so-manyth part.
+__device__ __forceinline__ void total_of_parts(
+    const float* partial, long long parts, long long cols, SCALAR* dw, int groups
+) {
+    __shared__ float sums[THREADS];
+    const int width = THREADS / groups, lane = static_cast<int>(threadIdx.x) % width;
+    const int group = static_cast<int>(threadIdx.x) / width;
+    const long long col = static_cast<long long>(blockIdx.x) * width + lane;
     float sum = 0.0f;
     if (col < cols) {
 #pragma unroll 8
-        for (long long part = warp; part < parts; part += WARPS) sum += partial[part * cols + col];
+        for (long long part = group; part < parts; part += groups) sum += partial[part * cols + col];
     }
-    sums[warp][lane] = sum;
+    sums[threadIdx.x] = sum;
     __syncthreads();
-    if (warp != 0 || col >= cols) return;
-#pragma unroll
-    for (int other = 1; other < WARPS; ++other) sum += sums[other][lane];
+    if (group != 0 || col >= cols) return;
+#pragma unroll 1
+    for (int other = 1; other < groups; ++other) sum += sums[other * width + lane];
     from_float(sum, dw[col]);
 }
 
@@ -137,13 +140,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_column_parts(
 
 extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ w, const float* partial, SCALAR* __restrict__ dx,
-    SCALAR* __restrict__ dw, long long parts, long long rows, long long cols, long long across, long long height
+    SCALAR* __restrict__ dw, long long parts, long long rows, long long cols, long long across, long long height,
+    long long groups
 ) {
     let_next_start();
-    const long long block = blockIdx.x - (cols + WARP - 1) / WARP;
+    const int of_block = THREADS / static_cast<int>(groups);  // columns of dw
+    const long long block = blockIdx.x - (cols + of_block - 1) / of_block;
     if (block < 0) {
         wait_for_previous();
-        total_of_parts(partial, parts, cols, dw);
+        total_of_parts(partial, parts, cols, dw, static_cast<int>(groups));
     } else if (are_packed(cols, w, dx)) {
         write_outer<true>(dy, w, dx, block, rows, cols, across, height);
     } else {
@@ -191,3 +196,37 @@ __device__ __forceinline__ void columns_of_few_rows(
 
 FEW_ROWS_KERNEL(packed, false)
 FEW_ROWS_KERNEL(shifted, true)
+
+#ifdef SCALAR_IS_FLOAT32
+// A column a thread: nothing is to be aligned, and threads are many where columns are too few for packs.
+extern "C" __global__ void __launch_bounds__(128) weighted_sum_few_rows_column(
+    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ dx,
+    SCALAR* __restrict__ dw, long long rows, long long cols
+) {
+    constexpr int TOGETHER = 8;  // rows; of more, predicates would overflow into memory
+    start_early();
+    const long long col = thread_of_grid();
+    if (col >= cols) return;
+    const int count = static_cast<int>(rows);
+    const float weight = w[col];
+    float sum = 0.0f;
+    x += col;
+    dx += col;
+    for (int row = 0; row < count; row += TOGETHER, x += TOGETHER * cols, dx += TOGETHER * cols) {
+        float values[TOGETHER], gradients[TOGETHER];
+#pragma unroll
+        for (int u = 0; u < TOGETHER; ++u) {
+            values[u] = row + u < count ? x[u * cols] : 0.0f;
+            gradients[u] = row + u < count ? dy[row + u] : 0.0f;
+        }
+#pragma unroll
+        for (int u = 0; u < TOGETHER; ++u) {
+            if (row + u < count) {
+                dx[u * cols] = gradients[u] * weight;
+                sum = fmaf(gradients[u], values[u], sum);
+            }
+        }
+    }
+    dw[col] = sum;
+}
+#endif

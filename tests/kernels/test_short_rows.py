@@ -523,14 +523,129 @@ def test_lanes_of_rows_on_narrow_accesses_hold_a_row() -> None:
         assert cols <= int(name.rpartition("_")[2]) * 8 <= 2 * cols + 16
 
 
-def test_columns_of_few_long_rows_are_a_threads_own() -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_columns_of_few_rows_are_a_threads_own(dtype: torch.dtype) -> None:
+    """One launch of a kernel that exists has all columns of few rows; of others two have them."""
     module = launcher("weighted_sum_backward", "cuda_phases")
-    for rows, packs in product((1, 8, 9, 32, 33, 4096), (1, 1000, 20_000, 70_000, 10**6)):
-        threads = module.threads_of_few(rows, packs, 132)
-        assert threads in (0, module.SMALL_BLOCK, module.THREADS)
-        if threads:
-            assert rows <= module.FEW_ROWS
-            assert -(-packs // threads) >= 132  # blocks
+    text = source("weighted_sum_backward", "cuda_phases")
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    def meta(*shape: int) -> torch.Tensor:
+        return torch.empty(shape, dtype=dtype, device="meta")
+
+    columns = (1, 7, 1999, 33_791, 33_792, 250_723, 540_672, 4_482_404)
+    for rows, cols in product((0, 1, 8, 9, 16, 17, 32, 33, 4096), columns):
+        launched.clear()
+        module.run(Program(), meta(rows), meta(rows, cols), meta(cols))
+        name, blocks, threads = launched[0]
+        kind = name.rpartition("_")[2]
+        if kind in ("packed", "shifted"):
+            assert (kind == "packed") is (cols * dtype.itemsize % 16 == 0)
+            assert f"FEW_ROWS_KERNEL({kind}, " in text
+            assert blocks * threads * 16 >= cols * dtype.itemsize
+            assert blocks >= 132
+        elif kind == "column":
+            assert f" {name}(" in text
+            assert 0 <= blocks * threads - cols < threads
+            assert dtype.itemsize == 4
+        else:
+            assert rows > (16 if dtype.itemsize == 4 else 8) or cols * dtype.itemsize < 2 * 132 * 64 * 16
+        assert len(launched) == (1 if kind in ("packed", "shifted", "column") else 2)
+
+
+@pytest.mark.parametrize(("rows", "groups_of_block"), [(24, 1), (40, 2), (100, 4), (5000, 8)])
+def test_few_parts_of_a_column_are_one_threads(rows: int, groups_of_block: int) -> None:
+    """All blocks that add parts up have something to do."""
+    module = launcher("weighted_sum_backward", "cuda_phases")
+    launched: list[tuple[Any, ...]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, *arguments: object, **_: object) -> None:
+            launched.append(arguments)
+
+    dy, x, w = (torch.empty(shape, device="meta") for shape in ((rows,), (rows, 20_001), (20_001,)))
+    module.run(Program(), dy, x, w)
+    (*_, partial, _rows, _cols, _across, _height), (_, blocks, threads, *given) = launched
+    parts, cols, across, height, groups = (given[at] for at in (5, 7, 8, 9, 10))
+    assert partial.shape == (parts, cols)
+    assert groups == groups_of_block
+    assert threads % groups == 0
+    panels = math.ceil(cols / (across * 4))
+    outer = panels * math.ceil(rows / height)
+    assert threads // groups * (blocks - outer - 1) < cols <= threads // groups * (blocks - outer)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_warp_has_room_for_a_row_of_weighted_sum(dtype: torch.dtype) -> None:
+    module, text = launcher("weighted_sum", "cuda_row"), source("weighted_sum", "cuda_row")
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    most = 4096 // dtype.itemsize
+    taken: set[str] = set()
+    for rows, cols in product((1, 20, 700), (7, 127, 129, 513, 808, most // 2 + 1, most - 1, most)):
+        launched.clear()
+        x, w = (torch.empty(shape, dtype=dtype, device="meta") for shape in ((rows, cols), (cols,)))
+        module.run(Program(), x, w)
+        ((name, blocks, threads),) = launched
+        kind, _, packs = name.rpartition("_")
+        if kind == "weighted_sum_warp":
+            taken.add(packs)
+            assert f"WARP_KERNEL({packs})" in text
+            assert cols * dtype.itemsize <= int(packs) * 32 * 16
+            assert blocks * threads >= rows * 32
+        else:
+            assert cols * dtype.itemsize <= 512 * 4
+    assert taken == set(re.findall(r"^WARP_KERNEL\((\d+)\)", text, re.MULTILINE)) - (
+        {"4"} if dtype == torch.float32 else set()
+    )
+
+
+@pytest.mark.parametrize("pack", [4, 8])
+def test_pieces_of_weighted_sum_are_as_many_as_blocks(pack: int) -> None:
+    """Or shorter by no more than what a warp takes at once, or of a whole round of a block's loop."""
+    module = launcher("weighted_sum", "cuda_row")
+    for cols, most in product((20_000, 48_727, 75_991, 8_941_531, 9_822_611, 2**24), (4, 96, 1056)):
+        length = module.piece_length(cols, most, pack)
+        assert length % (32 * pack) == 0
+        assert length >= 512 * pack
+        pieces = -(-cols // length)
+        assert pieces <= most
+        if length > 512 * pack:
+            assert cols / most <= length < cols / most + 32 * pack
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "tile"),
+    [
+        (34, 1024, (1, 8)),
+        (338, 1024, (1, 8)),
+        (1024, 1024, (1, 8)),
+        (161, 512, (1, 4)),
+        (512, 2048, (1, 16)),
+        (1025, 1024, (2, 4)),
+        (9000, 512, (2, 1)),
+        (100, 256, (1, 1)),
+        (768, 4096, (1, 16)),
+    ],
+)
+def test_few_rows_of_the_gradient_of_softmax_have_more_warps(
+    rows: int, width: int, tile: tuple[int, int]
+) -> None:
+    assert launcher("softmax_backward", "triton_registers").tile_of(rows, width) == tile
 
 
 def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
