@@ -42,14 +42,7 @@ def _stepped(p, g, m, v):
 @triton.jit
 def _step(p, g, m, v, new_p, new_m, new_v, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
-    at = tl.arange(0, TILE)
-    p += first
-    g += first
-    m += first
-    v += first
-    new_p += first
-    new_m += first
-    new_v += first
+    at = first + tl.arange(0, TILE)
     if first + TILE <= n:
         old_p = tl.load(p + at, eviction_policy=HINT)
         old_g = tl.load(g + at, eviction_policy=HINT)
@@ -60,7 +53,7 @@ def _step(p, g, m, v, new_p, new_m, new_v, n, TILE: tl.constexpr, HINT: tl.const
         tl.store(new_m + at, m_out)
         tl.store(new_v + at, v_out)
     else:
-        inside = at < (n - first).to(tl.int32)
+        inside = at < n
         old_p = tl.load(p + at, mask=inside, other=0.0)
         old_g = tl.load(g + at, mask=inside, other=0.0)
         old_m = tl.load(m + at, mask=inside, other=0.0)

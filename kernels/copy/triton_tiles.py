@@ -16,14 +16,11 @@ from roofscope.kernels.shared.maps import launch_map
 @triton.jit
 def _copy(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
-    at = tl.arange(0, TILE)
-    x += first
-    y += first
+    at = first + tl.arange(0, TILE)
     if first + TILE <= n:
         tl.store(y + at, tl.load(x + at, eviction_policy=HINT))
     else:
-        inside = at < (n - first).to(tl.int32)
-        tl.store(y + at, tl.load(x + at, mask=inside, eviction_policy=HINT), mask=inside)
+        tl.store(y + at, tl.load(x + at, mask=at < n, eviction_policy=HINT), mask=at < n)
 
 
 def run(x: torch.Tensor) -> torch.Tensor:

@@ -17,27 +17,21 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _gated(gate, value):
-    gate = gate.to(tl.float32)
-    return gate / (1.0 + tl.exp2(gate * -LOG2_E)) * value.to(tl.float32)
-
-
-@triton.jit
 def _swiglu(a, b, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
-    at = tl.arange(0, TILE)
-    a += first
-    b += first
-    y += first
-    if first + TILE <= n:
-        gate = tl.load(a + at, eviction_policy=HINT)
-        value = tl.load(b + at, eviction_policy=HINT)
-        tl.store(y + at, _gated(gate, value).to(y.dtype.element_ty))
+    at = first + tl.arange(0, TILE)
+    whole = first + TILE <= n
+    if whole:
+        gate = tl.load(a + at, eviction_policy=HINT).to(tl.float32)
+        value = tl.load(b + at, eviction_policy=HINT).to(tl.float32)
     else:
-        inside = at < (n - first).to(tl.int32)
-        gate = tl.load(a + at, mask=inside, other=0.0, eviction_policy=HINT)
-        value = tl.load(b + at, mask=inside, other=0.0, eviction_policy=HINT)
-        tl.store(y + at, _gated(gate, value).to(y.dtype.element_ty), mask=inside)
+        gate = tl.load(a + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
+        value = tl.load(b + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
+    result = gate / (1.0 + tl.exp2(gate * -LOG2_E)) * value
+    if whole:
+        tl.store(y + at, result.to(y.dtype.element_ty))
+    else:
+        tl.store(y + at, result.to(y.dtype.element_ty), mask=at < n)
 
 
 def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -17,24 +17,19 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _swished(value):
-    value = value.to(tl.float32)
-    return value / (1.0 + tl.exp2(value * -LOG2_E))
-
-
-@triton.jit
 def _swish(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
-    at = tl.arange(0, TILE)
-    x += first
-    y += first
-    if first + TILE <= n:
-        value = tl.load(x + at, eviction_policy=HINT)
-        tl.store(y + at, _swished(value).to(y.dtype.element_ty))
+    at = first + tl.arange(0, TILE)
+    whole = first + TILE <= n
+    if whole:
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
     else:
-        inside = at < (n - first).to(tl.int32)
-        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=HINT)
-        tl.store(y + at, _swished(value).to(y.dtype.element_ty), mask=inside)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
+    result = value / (1.0 + tl.exp2(value * -LOG2_E))
+    if whole:
+        tl.store(y + at, result.to(y.dtype.element_ty))
+    else:
+        tl.store(y + at, result.to(y.dtype.element_ty), mask=at < n)
 
 
 def run(x: torch.Tensor) -> torch.Tensor:
