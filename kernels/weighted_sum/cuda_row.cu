@@ -5,8 +5,8 @@
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes,
 //   or where they begin on no 16 bytes a thread, by way of shared memory; of up to five columns a thread has PACK rows.
 //   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned.
-//   A warp has otherwise its row's packs of 16 bytes all under way at once. A thread of a block takes every so-manyth,
-//   UNROLL of them under way, sums in float, and the row group adds up.
+//   Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and
+//   the row group adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
@@ -18,7 +18,6 @@
 #include "shared/common.cuh"
 #include "shared/few_columns.cuh"
 #include "shared/overlap.cuh"
-#include "shared/shifted.cuh"
 #include "shared/slab_rows.cuh"
 
 constexpr int UNROLL = 2;  // as in cuda_row.py
@@ -80,6 +79,17 @@ __device__ __forceinline__ float partial_sum(
                                 : sum_packs<false>(row, w, run.packs, thread, threads));
 }
 
+extern "C" __global__ void weighted_sum_warp(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    start_early();
+    const int lane = threadIdx.x % WARP;
+    const long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / WARP) + threadIdx.x / WARP;
+    if (row >= rows) return;
+    const float sum = warp_sum(partial_sum(x + row * cols, w, cols, lane, WARP));
+    if (lane == 0) from_float(sum, y[row]);
+}
+
 extern "C" __global__ void weighted_sum_block(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long cols
 ) {
@@ -88,59 +98,6 @@ extern "C" __global__ void weighted_sum_block(
     const float sum = block_sum(partial_sum(x + row * cols, w, cols, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) from_float(sum, y[row]);
 }
-
-// A warp a row, all of whose packs are under way at once. Those of w, which begin elsewhere as a rule, are shifted out
-// of the two words that each lies in: as single elements they would be four times as many accesses of L1 as all others.
-template <int PACKS>
-__device__ __forceinline__ void weighted_sum_by_warp(
-    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
-) {
-    const long long row = thread_of_grid() / WARP;
-    if (row >= rows) return;
-    const int lane = threadIdx.x % WARP;
-    x += row * cols;
-    const AlignedRun run(x, cols);
-    const int packs = static_cast<int>(run.packs);
-    Bits values[PACKS] = {};
-#pragma unroll
-    for (int p = 0; p < PACKS; ++p) {
-        if (lane + p * WARP < packs) {
-            values[p] = __ldg(reinterpret_cast<const Bits*>(x + run.head + (lane + p * WARP) * PACK));
-        }
-    }
-    float sum[2] = {};  // apart from each other, so that no addition waits for the one before
-    if (lane < run.edges) {
-        const long long at = run.edge_at(lane);
-        sum[0] = to_float(x[at]) * to_float(w[at]);
-    }
-    keep_packed(values);  // else each would be asked for where it is used
-    const unsigned bytes = bytes_past(w + run.head);
-    const Bits* const words = reinterpret_cast<const Bits*>(reinterpret_cast<const char*>(w + run.head) - bytes) + lane;
-#pragma unroll
-    for (int p = 0; p < PACKS; ++p) {
-        const bool has = lane + p * WARP < packs;
-        const Bits low = has ? __ldg(words + p * WARP) : Bits{};
-        const Bits high = has && bytes ? __ldg(words + p * WARP + 1) : low;
-        const Bits weights = bytes_from(low, high, bytes);
-        sum[p % 2] = dot(reinterpret_cast<const Pack&>(values[p]), reinterpret_cast<const Pack&>(weights), sum[p % 2]);
-    }
-    const float total = warp_sum(sum[0] + sum[1]);
-    if (lane == 0) from_float(total, y[row]);
-}
-
-constexpr int WARP_BLOCKS = __CUDA_ARCH__ >= 1000 ? 4 : 5;  // registers for a row and for w; there five would spill
-
-#define WARP_KERNEL(PACKS)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(128, WARP_BLOCKS) weighted_sum_warp_##PACKS(                         \
-        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows,           \
-        long long cols) {                                                                                             \
-        start_early();                                                                                                \
-        weighted_sum_by_warp<PACKS>(x, w, y, rows, cols);                                                             \
-    }
-
-WARP_KERNEL(1)
-WARP_KERNEL(4)
-WARP_KERNEL(8)
 
 // Short rows that begin on 16 bytes, as w does: some lanes with up to two packs each.
 template <int LANES>

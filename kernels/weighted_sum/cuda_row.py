@@ -11,7 +11,7 @@ UNROLL = 2  # as in cuda_row.cu
 ROWS = 4
 PACK_BYTES = 16
 MOST_FEW_COLUMNS, FEWEST_THREADS = 5, 2**12  # of some rows each
-WARP_PACKS = (1, 4, 8)  # of a lane of a warp that has a row
+LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 512, 2**10
 SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES: a thread has a row
 SHORT_SLAB_ROW_BYTES = 128
@@ -48,9 +48,9 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         blocks = -(-rows * lanes // threads)
         program.launch(f"weighted_sum_pairs_{lanes}", blocks, threads, x, w, y, rows, cols, overlaps=True)
         return y
-    if held := next((packs for packs in WARP_PACKS if row_bytes <= packs * WARP * PACK_BYTES), 0):
-        name, blocks = f"weighted_sum_warp_{held}", -(-rows // WARPS)
-        program.launch(name, blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
+    if row_bytes <= LONGEST_WARP_ROW_BYTES:
+        blocks = -(-rows // WARPS)
+        program.launch("weighted_sum_warp", blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
         return y
     few = rows < program.multiprocessor_count * FEW_ROWS_PER_MULTIPROCESSOR
     if not few or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
@@ -64,8 +64,10 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     starts = (row_bytes, x.data_ptr(), w.data_ptr())
     together = ROWS if rows >= ROWS and all(start % PACK_BYTES == 0 for start in starts) else 1
     groups = -(-rows // together)
+    # Pieces of whole rounds of the block's loop.
+    round_length = MOST_THREADS * UNROLL * PACK_BYTES // x.element_size()
     blocks = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
-    length = piece_length(cols, blocks // groups, PACK_BYTES // x.element_size())
+    length = -(-cols * groups // (blocks * round_length)) * round_length
     pieces = -(-cols // length)
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
     name, sizes = ("rows", (rows, cols, length)) if together == ROWS else ("row", (cols, length))
@@ -73,15 +75,6 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     program.launch(f"weighted_sum_{name}_piece", grid, MOST_THREADS, *arguments, overlaps=True)
     program.launch("weighted_sum_pieces", rows, 4 * WARP, sums, y, pieces, overlaps=True)
     return y
-
-
-def piece_length(cols: int, most: int, pack: int) -> int:
-    """Of whole packs of a warp, so that there are ``most`` pieces, but at least a round of a block's loop.
-
-    Pieces of whole rounds would be fewer than blocks, and leave some multiprocessors one less than others.
-    """
-    of_warp = WARP * pack
-    return max(-(-cols // (most * of_warp)) * of_warp, MOST_THREADS * UNROLL * pack)
 
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:
