@@ -27,21 +27,16 @@ def _dequantize(
     q, scale, x, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, HINT: tl.constexpr
 ):
     TILES: tl.constexpr = (cols + WIDTH - 1) // WIDTH
-    first_row = (tl.program_id(0) // TILES).to(tl.int64) * ROWS
-    first_col = (tl.program_id(0) % TILES) * WIDTH
-    row, col = tl.arange(0, ROWS), tl.arange(0, WIDTH)
-    q += first_row * cols + first_col
-    x += first_row * cols + first_col
-    scale += first_row
+    row = (tl.program_id(0) // TILES).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    col = (tl.program_id(0) % TILES) * WIDTH + tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
     if cols % WIDTH == 0 and ROWS == 1:
         codes = tl.load(q + at, eviction_policy=HINT)
         factor = tl.load(scale + row)
     else:
-        in_rows = row < tl.minimum(rows - first_row, ROWS).to(tl.int32)
-        inside = in_rows[:, None] & (col < cols - first_col)[None, :]
+        inside = (row[:, None] < rows) & (col[None, :] < cols)
         codes = tl.load(q + at, mask=inside, other=0, eviction_policy=HINT)
-        factor = tl.load(scale + row, mask=in_rows, other=0.0)
+        factor = tl.load(scale + row, mask=row < rows, other=0.0)
     result = (codes.to(tl.float32) * factor.to(tl.float32)[:, None]).to(x.dtype.element_ty)
     if cols % WIDTH == 0 and ROWS == 1:
         tl.store(x + at, result)
@@ -51,20 +46,12 @@ def _dequantize(
 
 @triton.jit
 def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr, HINT: tl.constexpr):
-    first = tl.program_id(0) * TILE
-    at = first + tl.arange(0, TILE)
-    whole = first + TILE <= n
-    if whole:
-        codes = tl.load(q + at, eviction_policy=HINT)
-        factor = tl.load(scale + at // cols)
-    else:
-        codes = tl.load(q + at, mask=at < n, other=0, eviction_policy=HINT)
-        factor = tl.load(scale + at // cols, mask=at < n, other=0.0)
-    result = (codes.to(tl.float32) * factor.to(tl.float32)).to(x.dtype.element_ty)
-    if whole:
-        tl.store(x + at, result)
-    else:
-        tl.store(x + at, result, mask=at < n)
+    at = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    inside = at < n
+    codes = tl.load(q + at, mask=inside, other=0, eviction_policy=HINT)
+    factor = tl.load(scale + at // cols, mask=inside, other=0.0)
+    result = codes.to(tl.float32) * factor.to(tl.float32)
+    tl.store(x + at, result.to(x.dtype.element_ty), mask=inside)
 
 
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
