@@ -94,11 +94,11 @@ __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const 
 }
 
 // The same by pairs of blocks. Where the last round of the grid would be filled in part, all pairs share its tiles equally.
-template <int CONSUMERS, int BLOCK_N, int STAGES>
+template <int BLOCK_N, int STAGES>
 __device__ __forceinline__ void statistics_of_shares(
     const CUtensorMap& x, const CUtensorMap& w, const Rest& rest, const TileParts& parts, long long alone
 ) {
-    constexpr int CLUSTER = 2;
+    constexpr int CONSUMERS = 2, CLUSTER = 2;
     using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
     extern __shared__ __align__(1024) unsigned char stages[];
     Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER> ring(stages, rank_in_cluster());
@@ -107,7 +107,7 @@ __device__ __forceinline__ void statistics_of_shares(
     let_next_start();
     wait_for_previous();
     if (own_warpgroup() == CONSUMERS) {
-        if constexpr (CONSUMERS == 2) give_registers<40>();
+        give_registers<40>();
         if (threadIdx.x % WARPGROUP == 0) {
             const Tiles tiles(rest.rows, rest.vocab, ring.rank);
             Turns<CLUSTER, EQUAL> turns(tiles.count(), steps, static_cast<unsigned>(alone));
@@ -117,7 +117,7 @@ __device__ __forceinline__ void statistics_of_shares(
             }
         }
     } else {
-        if constexpr (CONSUMERS == 2) take_registers<232>();
+        take_registers<232>();
         const int warpgroup = own_warpgroup();  // again, or it waits on the stack
         const Tiles tiles(rest.rows, rest.vocab, ring.rank);
         Turns<CLUSTER, EQUAL> turns(tiles.count(), steps, static_cast<unsigned>(alone));
@@ -165,16 +165,14 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
     }
 #define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                     \
     STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, 1, statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
-#define STATISTICS_OF_SHARES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                    \
+#define STATISTICS_OF_SHARES(NAME, BLOCK_N, STAGES)                                                               \
     STATISTICS(                                                                                                   \
-        NAME, (CONSUMERS + 1) * WARPGROUP, 2,                                                                     \
-        statistics_of_shares<CONSUMERS, BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)       \
+        NAME, 3 * WARPGROUP, 2,                                                                                   \
+        statistics_of_shares<BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)                  \
     )
-STATISTICS_OF_SHARES(tile_128x256_pair, 2, 256, 4)
-STATISTICS_OF_SHARES(tile_128x192_pair, 2, 192, 4)
-STATISTICS_OF_SHARES(tile_128x160_pair, 2, 160, 4)
-STATISTICS_OF_SHARES(tile_128x128_pair, 2, 128, 6)
-STATISTICS_OF_SHARES(tile_64x128_pair, 1, 128, 8)
+STATISTICS_OF_SHARES(tile_128x256_pair, 256, 4)
+STATISTICS_OF_SHARES(tile_128x192_pair, 192, 4)
+STATISTICS_OF_SHARES(tile_128x160_pair, 160, 4)
 STATISTICS_OF_TILES(tile_128x256, 2, 256, 4)
 STATISTICS_OF_TILES(tile_128x128, 2, 128, 6)
 STATISTICS_OF_TILES(tile_64x128, 1, 128, 8)

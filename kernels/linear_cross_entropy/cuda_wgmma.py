@@ -23,8 +23,6 @@ TILES = {
     "tile_128x256_pair": MATMUL_TILES["tile_128x256_pair"],
     "tile_128x192_pair": MATMUL_TILES["tile_128x192_2x1"],
     "tile_128x160_pair": MATMUL_TILES["tile_128x160_2x1"],
-    "tile_128x128_pair": replace(MATMUL_TILES["tile_128x128_2x1"], parts=EQUAL),
-    "tile_64x128_pair": replace(MATMUL_TILES["tile_64x128_2x1"], parts=EQUAL),
     "tile_128x256": replace(MATMUL_TILES["tile_128x256"], step_ns=650, parts=1),
     "tile_128x128": replace(MATMUL_TILES["tile_128x128"], step_ns=345, parts=1),
     "tile_64x128": replace(MATMUL_TILES["tile_64x128"], parts=1),

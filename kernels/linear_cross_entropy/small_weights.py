@@ -11,7 +11,7 @@ _WARPS = 8  # of a block, a row of w each at a time, as in small_weights.cuh
 _BLOCKS = 2  # of a multiprocessor: a row of x has a piece of each, which one warp joins
 # About the times of a start, of a row of w beside its elements, of elements that a lane has under way at
 # once, for each row of x more; and of an element for itself and each row of x, all of them together.
-_START_NS, _ROW_NS, _REACH_NS, _REACH_OF_ROW_NS, _ELEMENT_NS = 1200, 150, 350, 20, 0.0003
+_START_NS, _ROW_NS, _REACH_NS, _REACH_OF_ROW_NS, _ELEMENT_NS = 1740, 220, 510, 29, 0.00044
 
 
 def room_of(rows: int) -> int | None:

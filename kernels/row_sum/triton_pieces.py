@@ -15,7 +15,14 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
-from roofscope.kernels.shared.sum_tiles import FEW_COLUMNS, OF_WARP, WIDEST, few_columns_tile, sum_tile
+from roofscope.kernels.shared.sum_tiles import (
+    FEW_COLUMNS,
+    OF_WARP,
+    ROWS_OF_PROGRAM,
+    WARPS_OF_PROGRAM,
+    WIDEST,
+    sum_tile,
+)
 
 MANY_ROWS = 2048  # that keep a GPU busy to the end, a few to a program
 LONGEST_WHOLE_ROW = 16384  # of fewer rows: a tile of up to 512 threads
@@ -95,8 +102,9 @@ def run(x: torch.Tensor) -> torch.Tensor:
         return torch.zeros(rows, dtype=torch.float32, device=x.device)
     y = torch.empty(rows, dtype=torch.float32, device=x.device)
     if cols <= FEW_COLUMNS:
-        height, warps = few_columns_tile(rows)
-        _sum_of_few[(triton.cdiv(rows, height),)](x, y, rows, cols, height, num_warps=warps)
+        _sum_of_few[(triton.cdiv(rows, ROWS_OF_PROGRAM),)](
+            x, y, rows, cols, ROWS_OF_PROGRAM, num_warps=WARPS_OF_PROGRAM
+        )
         return y
     if rows >= MANY_ROWS or cols <= WIDEST:
         height, width, warps = sum_tile(rows, cols)

@@ -2,17 +2,12 @@
 
 import triton
 
-FEW_COLUMNS = 8  # of a row that a thread adds up alone
-TWO_ROWS_FROM = 2**16  # of them, from which on a thread has two
+FEW_COLUMNS = 7  # of a row that a thread adds up alone
+ROWS_OF_PROGRAM, WARPS_OF_PROGRAM = 128, 4  # of as few columns, a row a thread
 WIDEST = 1024  # columns of a tile
 TILE, SMALL_TILE, SMALLEST_TILE = 4096, 1024, 256  # elements
 MANY_PROGRAMS, ENOUGH_PROGRAMS = 1000, 250  # that all multiprocessors share well, or at all
 OF_WARP, WARPS = 256, 4  # elements of a warp where tiles are small, and warps at most
-
-
-def few_columns_tile(rows: int) -> tuple[int, int]:
-    """Rows and warps of a program whose threads each add up whole rows, one or two."""
-    return (512, 8) if rows >= TWO_ROWS_FROM else (128, 4)
 
 
 def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:

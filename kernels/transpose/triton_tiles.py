@@ -15,6 +15,8 @@ import triton.language as tl
 from roofscope.kernels.shared.hints import hint_of
 
 SIDE_BYTES = 256
+# Eight a multiprocessor of an H200: where they would be fewer, tiles are smaller. A thin matrix needs fewer.
+FEWEST_TILES, THIN = 1056, 64
 FEWEST_THIN_TILES = 512  # so that all multiprocessors share a thin matrix, some tiles each
 SMALLEST_SIDES = 16  # of such a tile, which has so many times the side of a square one
 NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32 would have few
@@ -54,10 +56,11 @@ def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
     """Height and width: ``side`` squared, or less where tiles would be too few."""
     if min(rows, cols) in NARROW and rows * cols <= MOST_OF_NARROW and side == SIDE_BYTES // 2:
         return NARROW_TILE
-    for height, width, fewest in ((side, side, 512), (64, 64, 512), (64, 32, 768), (32, 32, 0)):
+    few, many = min(rows, cols), max(rows, cols)
+    square, oblong = (512, 768) if few <= THIN else (FEWEST_TILES, FEWEST_TILES)
+    for height, width, fewest in ((side, side, square), (64, 64, square), (64, 32, oblong), (32, 32, 0)):
         if triton.cdiv(rows, height) * triton.cdiv(cols, width) >= fewest:
             break
-    few, many = min(rows, cols), max(rows, cols)
     if few <= height // 2:
         few = triton.next_power_of_2(few)
         length = height * width // few

@@ -21,9 +21,10 @@ import triton.language as tl
 from roofscope.kernels.shared.sum_tiles import (
     ENOUGH_PROGRAMS,
     FEW_COLUMNS,
+    ROWS_OF_PROGRAM,
     TILE,
+    WARPS_OF_PROGRAM,
     WIDEST,
-    few_columns_tile,
     sum_tile,
 )
 
@@ -95,8 +96,9 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.zeros(rows, dtype=x.dtype, device=x.device)
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     if cols <= FEW_COLUMNS:
-        height, warps = few_columns_tile(rows)
-        _weigh_few[(triton.cdiv(rows, height),)](x, w, y, rows, cols, height, num_warps=warps)
+        _weigh_few[(triton.cdiv(rows, ROWS_OF_PROGRAM),)](
+            x, w, y, rows, cols, ROWS_OF_PROGRAM, num_warps=WARPS_OF_PROGRAM
+        )
         return y
     height, width, warps = min(TILE // WIDEST, triton.next_power_of_2(rows)), WIDEST, 4
     if cols <= SHORTEST_PIECE:

@@ -10,10 +10,11 @@ BLOCKS_PER_MULTIPROCESSOR = 8  # that read
 PACKS_READ, PACKS_WRITTEN = 4, 4  # at least, and at most, by a thread
 # Rows of which a thread has its columns, if these are so many blocks a multiprocessor: fewer where blocks
 # are small.
-FEW_ROWS, FEWER_ROWS, LEAST_BLOCKS, LEAST_SMALL_BLOCKS = 32, 8, 4, 2
+FEW_ROWS, FEWER_ROWS, LEAST_BLOCKS, LEAST_SMALL_BLOCKS = 32, 8, 8, 2
 SMALL_BLOCK = 64  # threads
-# Of fewer columns of float32 a thread has one of all rows: of some more rows where columns fill the GPU.
-MOST_ROWS_OF_A_COLUMN, LEAST_COLUMNS, COLUMN_BLOCK = 16, 256, 128
+# Of fewer columns of float32 a thread has one of all rows: of more rows where half a block of columns and
+# more are there for each multiprocessor.
+MOST_ROWS_OF_A_COLUMN, MOST_ROWS_OF_MANY, LEAST_COLUMNS, COLUMN_BLOCK = 16, 48, 64, 128
 FEW_PARTS, MOST_GROUPS = 8, 8  # that a thread adds up; of more, some threads have every so-manyth
 
 
@@ -62,7 +63,7 @@ def few_rows_kernel(
         return "packed", -(-packs // THREADS), THREADS
     if element_size == 4:
         is_few = rows <= MOST_ROWS_OF_A_COLUMN
-        if is_few or (rows <= FEW_ROWS and cols >= LEAST_COLUMNS * multiprocessors):
+        if is_few or (rows <= MOST_ROWS_OF_MANY and cols >= LEAST_COLUMNS * multiprocessors):
             return "column", -(-cols // COLUMN_BLOCK), COLUMN_BLOCK
     elif rows <= FEWER_ROWS and packs >= LEAST_SMALL_BLOCKS * multiprocessors * SMALL_BLOCK:
         return "packed", -(-packs // SMALL_BLOCK), SMALL_BLOCK
