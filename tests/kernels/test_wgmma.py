@@ -318,15 +318,14 @@ def test_copies_and_products_run_by_themselves(
     ("dtype", "macros"),
     [(Dtype.BFLOAT16, ""), (Dtype.FLOAT16, ""), (Dtype.FLOAT32, "#define MULTIPLIES_TF32\n")],
 )
-def test_odd_rows_are_stored_by_words_and_copies(dtype: Dtype, macros: str, tmp_path: Path) -> None:
-    """Of a box each lane a word, of a tile across one copy a row; and nothing is spilled."""
-    source, found = tmp_path / "kernel.cu", []
+def test_odd_rows_are_stored_by_words_of_16_bytes(dtype: Dtype, macros: str, tmp_path: Path) -> None:
+    """Each lane a word, of a box as of a tile across; no shuffle puts one together, and nothing is spilled."""
+    source = tmp_path / "kernel.cu"
     for rows, across in ((128, "false"), (160, "true")):
         source.write_text(f"{macros}#define ONE_ROWS {rows}\n#define ONE_ACROSS {across}\n{_ONE_TILE}")
         code = machine_code(source, dtype, tmp_path)
         assert not re.search(r"\bSHFL\.DOWN\b|\bSTL\b|\bLDL\b", code)
-        found.append((bool(re.search(r"\bSTG?\.E\.128\b", code)), "UBLKCP.G.S" in code))
-    assert found == [(True, False), (False, True)]
+        assert re.search(r"\bSTG?\.E\.128\b", code)
 
 
 @pytest.mark.parametrize("kernel", ["attention_causal", "attention_causal_gqa"])
