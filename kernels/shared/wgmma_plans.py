@@ -229,7 +229,6 @@ TILES = {
     "across_192x192_pair": Tile(192, 192, stages=4, step_ns=614, start_ns=880, beside=2, across=True),
     "across_176x192_above": Tile(176, 192, stages=4, step_ns=603, start_ns=1130, above=2, across=True),
     "across_96x192_above": Tile(96, 192, stages=5, step_ns=341, start_ns=30, above=2, across=True),
-    "across_72x192_above": Tile(72, 192, stages=6, step_ns=330, start_ns=330, above=2, across=True),
     "across_64x128_quarters": Tile(64, 128, stages=8, step_ns=184, start_ns=440, parts=4, across=True),
     "across_64x64_quarters": Tile(64, 64, stages=6, step_ns=163, start_ns=310, parts=4, across=True),
     "across_64x64_eighths": Tile(64, 64, stages=6, step_ns=175, start_ns=420, parts=8, across=True),
