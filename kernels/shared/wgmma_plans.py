@@ -19,9 +19,9 @@ _AMID = 8  # times as long takes a row that begins amid one
 _MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
 _ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
 _DRAM_BYTES_PER_NS = 4083
-# Of a warpgroup, beyond what stores of boxes take: where threads store odd rows, and where bulk copies do.
+# Of a warpgroup, beyond what stores of boxes take, where threads store odd rows.
 _LOOSE_BYTES_PER_NS = 11
-_LOOSE_ACROSS_BYTES_PER_NS = 30
+_LOOSE_ACROSS_BYTES_PER_NS = 15
 _FAR = 1.49  # times as long it takes to bring what several clusters read: L2 has two halves
 # Of a step, for each row of B, or of A, of each block that wants the same lines of L2 at once.
 _CROWD_B_NS = 0.0056

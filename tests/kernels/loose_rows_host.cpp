@@ -94,7 +94,7 @@ bool is_right(int m, int n) {
 int main() {
     for (int n : {1, 7, 66, 129, 191, 194, 203, 390}) {
         for (int m : {1, 75}) {
-            if (!is_right<3, 1, 72>(m, n) || !is_right<2, 2, 208>(m, n) || !is_right<1, 2, 8>(m, n)) return 1;
+            if (!is_right<3, 1, 96>(m, n) || !is_right<2, 2, 208>(m, n) || !is_right<1, 2, 24>(m, n)) return 1;
         }
     }
 }

@@ -154,15 +154,18 @@ def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, exp
     ("m", "n", "k", "aligned", "expected"),
     [
         (5000, 611, 5000, (False, True), "tile_128x256_4x1"),
+        (9600, 778, 10693, (True, True), "tile_128x160_2x1"),
+        (3000, 1277, 513, (True, True), "across_176x192_above"),
         (700, 7001, 260, (False, True), "across_128x192_2x1"),
-        (12362, 2329, 363, (True, True), "across_160x192_2x1"),
-        (2613, 11546, 956, (True, True), "across_192x192_pair"),
+        (444, 1425, 252, (True, True), "across_64x128_quarters"),
+        (1001, 1003, 1005, (True, True), "tile_64x128_2x1"),
+        (376, 1182, 107, (False, True), "tile_64x64"),
     ],
 )
-def test_odd_rows_of_c_take_tiles_across_where_stores_count(
+def test_odd_rows_of_c_take_the_tile_that_was_measured_best(
     m: int, n: int, k: int, aligned: tuple[bool, bool], expected: str
 ) -> None:
-    """As copies of rows store those faster than threads store others, which matters least where k is long."""
+    """As threads store them at so many bytes a nanosecond, those of tiles across at more."""
     assert best(m, n, -(-k // 64), MULTIPROCESSORS, aligned, (120, 120))[0] == expected
 
 
