@@ -3,7 +3,7 @@
 import re
 import subprocess
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from roofscope.kernels.shared.wgmma_attention_backward import (
     heads_within,
     shared_bytes,
 )
+from roofscope.kernels.shared.wgmma_matmul import choice
 from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, Tile, best, most_blocks
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 from roofscope.profiling.worker.build.providers import cuda
@@ -148,6 +149,28 @@ def test_such_rows_take_clusters_where_there_is_room(m: int, n: int, k: int, exp
     assert best(*sizes)[0] == best(*sizes, (120, 120))[0] == expected
     name, _ = best(*sizes, (0, 0))
     assert TILES[name].cluster <= 2
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "expected"),
+    [
+        (640, 9184, 1528, "tile_128x192"),
+        (916, 6432, 2008, "across_208x128_pair"),
+        (916, 6424, 2016, "across_208x128_pair"),
+        (515, 9512, 864, "across_144x192_2x1"),
+        (4008, 1672, 904, "across_144x192_2x1"),
+    ],
+)
+def test_rows_that_begin_amid_lines_take_the_tile_that_was_measured_best(
+    m: int, n: int, k: int, expected: str
+) -> None:
+    """Of A, or of B, at the first four; those of the other one begin elsewhere."""
+    program: Any = SimpleNamespace(
+        multiprocessor_count=MULTIPROCESSORS,
+        clusters_at_once=lambda name, threads, cluster, *_: 120 // cluster,
+    )
+    a, b = (torch.empty(size, dtype=torch.bfloat16, device="meta") for size in ((m, k), (k, n)))
+    assert choice(program, a, b, a.dtype)[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -322,7 +345,7 @@ def test_copies_and_products_run_by_themselves(
     [(Dtype.BFLOAT16, ""), (Dtype.FLOAT16, ""), (Dtype.FLOAT32, "#define MULTIPLIES_TF32\n")],
 )
 def test_odd_rows_are_stored_by_words_of_16_bytes(dtype: Dtype, macros: str, tmp_path: Path) -> None:
-    """Each lane a word, of a box as of a tile across; no shuffle puts one together, and nothing is spilled."""
+    """Each lane a word, of a box or a tile across; no shuffle puts one together, and nothing is spilled."""
     source = tmp_path / "kernel.cu"
     for rows, across in ((128, "false"), (160, "true")):
         source.write_text(f"{macros}#define ONE_ROWS {rows}\n#define ONE_ACROSS {across}\n{_ONE_TILE}")
