@@ -51,7 +51,7 @@ def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> s
     those for which the narrowest tile would do are taken by the next wider.
     """
     runs = min(experts, tokens)
-    streams = runs * n * k * 2 > _STREAMED_BYTES
+    streams = runs * n * k * 2 >= _STREAMED_BYTES
 
     def time(name: str) -> float:
         tile = TILES[name]

@@ -1,11 +1,11 @@
 // Rows of C that TMA cannot store as boxes, of a tile across: part of wgmma_stores.cuh.
 //
 // Mapping: the warpgroups of a block put some rows of their tile beside each other in shared memory, each row as far behind a
-//   word of 16 bytes as it begins in C. All whole words of a row are then one bulk copy, which needs no map of C. Of the words
-//   at both ends of a row other tiles have a part: what is this tile's are as many elements as a word has, or none, where a
-//   tile is full, and threads store these one by one. Rows 8 apart begin alike, so that a thread finds its places once.
-// Idea: threads that shift and store each word are busy for longer than products of a short k; the copy engine stores while
-//   the next rows are put there and the next tile is multiplied.
+//   word of 16 bytes as it begins in C. A thread then stores one whole word of these rows. Of the words at both ends of a row
+//   other tiles have a part: what is this tile's are as many elements as a word has, or none, where a tile is full, and
+//   threads store these one by one. Rows 8 apart begin alike, so that a thread finds its places once.
+// Idea: threads that shift each word are busy for longer than products of a short k, and a copy of a row by the copy engine
+//   takes that engine longer than threads take to store it.
 #pragma once
 
 #include "shared/wgmma_products.cuh"
@@ -20,22 +20,23 @@ __device__ __forceinline__ float finish_one(const Finish& finish, float sum, int
 // A block's buffers for some rows each, of CONSUMERS warpgroups with 64 columns each, in BYTES of shared memory.
 template <int CONSUMERS, int BYTES>
 struct LooseRows {
-    static constexpr int PER_WORD = 16 / sizeof(SCALAR), COLUMNS = CONSUMERS * 64;
+    static constexpr int PER_WORD = 16 / sizeof(SCALAR), COLUMNS = CONSUMERS * 64, WORDS = COLUMNS / PER_WORD;
     static constexpr int PITCH = COLUMNS * sizeof(SCALAR) + 16;  // what a warp writes at once lies in different banks
     static constexpr int ROWS = 32 / sizeof(SCALAR);             // of a buffer
-    static constexpr int BUFFERS = BYTES / (ROWS * PITCH) < 4 ? BYTES / (ROWS * PITCH) : 4;
-    static constexpr int WARPS = CONSUMERS * WARPGROUP / WARP, TURNS = (ROWS + WARPS - 1) / WARPS;
+    static constexpr int BUFFERS = 2;                            // one is filled while the other is stored
     static constexpr int OTHERS = CONSUMERS * WARPGROUP - ROWS * PER_WORD;  // threads that store no ends
-    static_assert(BUFFERS > 1 && OTHERS >= 0 && ROWS % 8 == 0);
+    static_assert(
+        BUFFERS * ROWS * PITCH <= BYTES && ROWS * WORDS == CONSUMERS * WARPGROUP && OTHERS >= 0 && ROWS % 8 == 0
+    );
     unsigned char* buffers;
     const SCALAR* c;  // where the tile begins
     unsigned n;
     int rows, columns;      // that are there
     unsigned upper, lower;  // bytes from a buffer to the thread's elements of rows 2 q and 2 q + 1
-    // Of the warp's rows of a buffer: the first whole word, in a buffer and in C, and bytes of all.
-    int warp;
-    unsigned words_at[TURNS], bytes[TURNS];
-    SCALAR* words_to[TURNS];
+    // The thread's word of a buffer's rows: in which row, if it is a whole one, and where, in a buffer and in C.
+    int word_row;
+    unsigned word_at;
+    SCALAR* word_to;
     // Of a word's elements for each row the last threads store one each that is no part of a whole word of the row's.
     int end_row, end, ends;
 
@@ -44,14 +45,9 @@ struct LooseRows {
         rows = static_cast<int>(loose.m) - row0, columns = min(static_cast<int>(loose.n) - column0, COLUMNS);
         const int lane = threadIdx.x % WARP, row = lane % 4 * 2, column = threadIdx.x / WARP * 16 + lane / 4;
         upper = place_of(row, column), lower = place_of(row + 1, column);
-        // The shuffle shows the compiler that the value is the same for a warp.
-        warp = __shfl_sync(WHOLE_WARP, threadIdx.x / WARP, 0);
-#pragma unroll
-        for (int i = 0; i < TURNS; ++i) {
-            const int own = warp + i * WARPS, before = before_word(own);
-            words_at[i] = place_of(own, before), bytes[i] = max(columns - before, 0) / PER_WORD * 16;
-            words_to[i] = const_cast<SCALAR*>(c) + (own * static_cast<unsigned long long>(n) + before);
-        }
+        const int own = threadIdx.x / WORDS, at = before_word(own) + static_cast<int>(threadIdx.x % WORDS) * PER_WORD;
+        word_row = at + PER_WORD <= columns ? own : rows;
+        word_at = place_of(own, at), word_to = const_cast<SCALAR*>(c) + (own * static_cast<unsigned long long>(n) + at);
         const int thread = static_cast<int>(threadIdx.x) - OTHERS;
         end_row = thread < 0 ? rows : thread / PER_WORD, end = thread & (PER_WORD - 1);
         ends = ends_of(end_row);
@@ -73,21 +69,14 @@ struct LooseRows {
         }
     }
 
-    // The same rows to C: each warp starts the copies of some, and the last threads store their ends.
+    // The same rows to C: each thread stores a word, and the last ones the ends of rows.
     template <int FIRST, int COUNT>
     __device__ __forceinline__ void store() const {
         const unsigned char* const buffer = buffer_of(FIRST);
         constexpr int HERE = COUNT < ROWS ? COUNT : ROWS;
         const unsigned long long on = FIRST * static_cast<unsigned long long>(n);
-        if (threadIdx.x % WARP == 0) {
-#pragma unroll
-            for (int i = 0; i < TURNS; ++i) {
-                const int row = i * WARPS + warp;
-                if (row < HERE && FIRST + row < rows && bytes[i]) {
-                    start_bytes(words_to[i] + on, buffer + words_at[i], bytes[i]);
-                }
-            }
-            commit_stores();
+        if (word_row < HERE && FIRST + word_row < rows) {
+            *reinterpret_cast<uint4*>(word_to + on) = *reinterpret_cast<const uint4*>(buffer + word_at);
         }
         if (end_row >= HERE || FIRST + end_row >= rows) return;
 #pragma unroll 1
@@ -126,14 +115,9 @@ template <int FIRST = 0, int COUNT, class Rows, class Finish>
 __device__ __forceinline__ void store_rows_across(
     const float (&sum)[COUNT], const Rows& rows, int column0, const Finish& finish
 ) {
-    // A buffer is filled again when its rows have been copied.
-    if constexpr (FIRST == 0) {
-        if (threadIdx.x % WARP == 0) wait_for_reads<0>();
-        rows.meet();
-    }
+    // All threads meet between the stores of a buffer's rows and its next ones, those of the next tile too.
+    if constexpr (FIRST == 0) rows.meet();
     rows.template fill<FIRST>(sum, column0, finish);
-    publish_writes();
-    if (threadIdx.x % WARP == 0) wait_for_reads<Rows::BUFFERS - 2>();
     rows.meet();
     rows.template store<FIRST, COUNT * 2 - FIRST>();
     if constexpr (FIRST + Rows::ROWS < COUNT * 2) {

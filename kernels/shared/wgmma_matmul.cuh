@@ -4,7 +4,7 @@
 //   MULTIPLIES_TF32 or MULTIPLIES_FP8 is defined before this file is included.
 // Mapping: a block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along
 //   k: 64 elements of 16 bits, 32 of TF32, 128 of FP8. A tile ACROSS gives each warpgroup 64 columns instead, and has any
-//   multiple of 8 rows: what wgmma takes as its A is then B, and its accumulators hold C transposed. One more warpgroup
+//   multiple of 16 rows: what wgmma takes as its A is then B, and its accumulators hold C transposed. One more warpgroup
 //   only copies: a thread of it has TMA fill a ring of STAGES stages, and waits on a stage's `empty` barrier before it fills it
 //   again. The others wait on its `full` barrier, and let one batch of wgmma run while they start the next. The copying
 //   warpgroup gives up its registers, as sums take 128 a thread where BLOCK_N is 256. The grid is persistent: each block

@@ -9,7 +9,7 @@ from roofscope.kernels.shared.tile_shares import new_ticket
 from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, TILES, Plan, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
-_LINE = 128  # bytes of a line of L2
+_HALF_LINE = 64  # bytes of L2: a box that begins there waits for no more of them
 
 
 def multiply(
@@ -34,7 +34,7 @@ def choice(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.
     """The tile and plan of least time, of rows of whole 16 bytes or copied to such."""
     m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
     steps = -(-a.shape[1] * a.element_size() // ROW)
-    aligned = (_begins_on_lines(a), _begins_on_lines(b))
+    aligned = (_begins_on_halves(a), _begins_on_halves(b))
     return best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
 
 
@@ -48,9 +48,9 @@ def _clustered(program: CudaProgram) -> tuple[int, int]:
     return four, eight
 
 
-def _begins_on_lines(matrix: torch.Tensor) -> bool:
-    """Whether every row does."""
-    return pitch(matrix.shape[1] * matrix.element_size()) % _LINE == 0
+def _begins_on_halves(matrix: torch.Tensor) -> bool:
+    """Whether every row begins on half a line."""
+    return pitch(matrix.shape[1] * matrix.element_size()) % _HALF_LINE == 0
 
 
 def launch(

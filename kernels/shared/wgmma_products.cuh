@@ -52,7 +52,6 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 #define NAMES_16 NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_24 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define NAMES_32 NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
-#define NAMES_36 NAMES_32 ", %32, %33, %34, %35"
 #define NAMES_40 NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define NAMES_48 NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define NAMES_56 NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
@@ -93,7 +92,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long lo
 }
 
 // The same across: sum (64 columns of B x 16 to 256 rows of A) += (A's rows times B's columns) transposed, so that the
-// columns are what a warpgroup has 64 of, and the rows what may be any multiple of 8.
+// columns are what a warpgroup has 64 of, and the rows what may be any multiple of 16.
 #define MULTIPLY_ACROSS(ROWS, COUNT, A, B, ...)                                                                   \
     __device__ __forceinline__ void multiply_across(                                                              \
         float (&sum)[COUNT], unsigned long long a, unsigned long long b                                           \
@@ -104,7 +103,6 @@ MULTIPLY_ACROSS(16, 8, "%8", "%9", SUMS_8(0))
 MULTIPLY_ACROSS(32, 16, "%16", "%17", SUMS_16(0))
 MULTIPLY_ACROSS(48, 24, "%24", "%25", SUMS_16(0), SUMS_8(16))
 MULTIPLY_ACROSS(64, 32, "%32", "%33", SUMS_32(0))
-MULTIPLY_ACROSS(72, 36, "%36", "%37", SUMS_32(0), SUMS_4(32))
 MULTIPLY_ACROSS(80, 40, "%40", "%41", SUMS_32(0), SUMS_8(32))
 MULTIPLY_ACROSS(96, 48, "%48", "%49", SUMS_32(0), SUMS_16(32))
 MULTIPLY_ACROSS(112, 56, "%56", "%57", SUMS_32(0), SUMS_16(32), SUMS_8(48))

@@ -1,9 +1,9 @@
 // How a warpgroup's sums become elements of C: by way of boxes in shared memory, which TMA stores.
 //
-// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and threads or bulk copies bring its rows there: a
-// copy of C that has such rows would be a kernel of its own. Of a tile across these are bulk copies of a row at a time. Of others
-// a warpgroup copies its boxes by words of 16 bytes, box by box, or two boxes at a time where a kernel defines LOOSE_BY_WORDS,
-// whose tiles are then of whole boxes.
+// TMA wants rows of C of whole 16 bytes. Where they are not, `loose` is C, and threads bring its rows there by words of 16 bytes:
+// a copy of C that has such rows would be a kernel of its own. Of a tile across all warpgroups bring some rows at a time. Of
+// others a warpgroup copies its boxes, one by one, or two at a time where a kernel defines LOOSE_BY_WORDS, whose tiles are then
+// of whole boxes.
 #pragma once
 
 #include "shared/wgmma_products.cuh"

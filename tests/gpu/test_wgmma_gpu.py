@@ -50,6 +50,7 @@ SIZES = [
     {"m": 4096, "n": 2320, "k": 64},
     {"m": 191, "n": 385, "k": 129},  # rows that begin amid words
     {"m": 7, "n": 66, "k": 1000},
+    {"m": 2001, "n": 2203, "k": 70},  # the same, of which a block has more tiles than one
 ]
 NAMES = ["matmul", "matmul_tf32", "matmul_fp8", "matmul_relu", "matmul_bias_gelu"]
 CASES = [

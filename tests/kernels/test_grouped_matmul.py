@@ -91,6 +91,9 @@ def test_triton_keeps_to_the_tokens(interpreters: ProcessPoolExecutor) -> None:
     ("tokens", "experts", "n", "k", "expected"),
     [
         (3, 14, 2568, 6608, "tile_64x128"),  # three matrices of 34 MB
+        (8, 8, 1024, 2048, "tile_64x128"),  # 32 MiB in all
+        (16, 4, 512, 4096, "tile_64x64"),
+        (2, 64, 1280, 5000, "tile_64x64"),
         (3, 14, 2568, 608, "tile_64x64"),
         (4096, 16, 1024, 1024, "tile_128x192"),
     ],

@@ -14,7 +14,7 @@ COMPILER = shutil.which("g++") or shutil.which("clang++")
 @pytest.mark.skipif(COMPILER is None, reason="there is no host compiler")
 @pytest.mark.parametrize("scalar", ["unsigned short", "float"])
 def test_every_element_of_odd_rows_is_stored_and_nothing_beside_them(scalar: str, tmp_path: Path) -> None:
-    """By copies of whole words between whole words; the last tiles of a row and of a column are cut."""
+    """By whole words and, at both ends, one by one; the last tiles of a row and of a column are cut."""
     assert COMPILER is not None
     text = (LIBRARY / "shared" / "wgmma_loose_rows.cuh").read_text()
     lines = [line for line in text.splitlines() if not line.startswith(("#include", "#pragma once"))]
