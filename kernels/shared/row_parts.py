@@ -2,9 +2,10 @@
 
 A cluster reads a row once. Its blocks are as few as leave parts of 44 KB, of which some share a
 multiprocessor, so that one reads while another writes; where rows are few, as many as shorter parts are
-worth: _blocks_of_few_rows. Few rows that threads can keep in registers go directly there, which is shorter
-than by way of shared memory: held_shape. Over the grid a row is read twice, by two kernels: where it is
-longer than a cluster holds, or where clusters are so few that they leave most multiprocessors without work.
+worth: _blocks_of_few_rows. Few rows go directly to registers, which is shorter than by way of shared memory,
+where those have room for all rows at once, or nearly: held_shape. Over the grid a row is read twice, by two
+kernels: where it is longer than a cluster holds, or where clusters are so few that they leave most
+multiprocessors without work.
 
 The figures behind the choice are those of an H200.
 """
@@ -28,8 +29,8 @@ _CLUSTER_PACKS = 12  # of a thread, of which several blocks have a row
 _FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
 _FEW_ROWS_PART_BYTES = 128 << 10  # of a block of few rows, at most,
 _LEAST_SPREAD_BYTES = 8 << 10  # and at least, if others have some of the row too
-# What takes as long as that much of a part: each block that a multiprocessor has, and to meet the others; and
-# how many parts it takes as long as, that a block waits for its own and writes it, whatever else is under way.
+# What takes as long as that much of a part: each block that a multiprocessor has, and to meet the others;
+# and as long as so many parts: that a block waits for its own and writes it, whatever else is under way.
 _BLOCK_BYTES, _MEETING_BYTES, _WAITED_PARTS = 9 << 9, 40 << 10, 2
 _BLOCK_PACKS, _BLOCK_THREADS = 9, 256  # of a thread, up to so many threads, of a block that has a row alone
 # Where rows are few: of a multiprocessor, as registers are enough for; of a block of several that have a row.
@@ -40,8 +41,8 @@ _HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels of held_rows.cuh for rows
 _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
 _HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep
 _REGISTERS = 1 << 16  # of a multiprocessor
-# Blocks of a multiprocessor that the next rows' follow one by one, as well as if all ran at once; and how many
-# have a row then, at most: those of larger clusters begin together, when all others have ended.
+# Blocks of a multiprocessor that the next rows' follow one by one, as well as if all ran at once; and how
+# many have a row then, at most: those of larger clusters begin together, when all others have ended.
 _ROLLING_BLOCKS, _ROLLING_CLUSTER = 4, 8
 _CROWDED_BLOCKS = 3  # of a multiprocessor: of more, each is better small
 _CROWDED_THREADS, _CROWDED_PACKS = 128, 2  # of such a block; of a thread, if those are worth more packs
@@ -66,8 +67,8 @@ class HeldRegisters(NamedTuple):
     aligned: tuple[int, ...]  # by its packs, as in _HELD_PACKS,
     anywhere: tuple[int, ...]  # and in _HELD_PACKS_ANY
     rolling: int = 3  # blocks of a multiprocessor that suffice where not all of them run at once
-    # Of all rows, of a multiprocessor; and of rows longer than eight blocks of four packs a thread hold, where
-    # they begin anywhere: then each has two words of all columns to read.
+    # Of all rows, of a multiprocessor; and of rows longer than eight blocks of four packs a thread hold,
+    # where they begin anywhere: then each has two words of all columns to read.
     most_packs: int = 10 << 10
     most_long_anywhere: int = 10 << 10
 
@@ -160,11 +161,13 @@ def held_shape(
     most_packs = held.most_packs if aligned or not is_long else held.most_long_anywhere
     if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
-    kinds = dict(zip(_HELD_PACKS, held.aligned) if aligned else zip(_HELD_PACKS_ANY, held.anywhere))
+    kernels = (_HELD_PACKS, held.aligned) if aligned else (_HELD_PACKS_ANY, held.anywhere)
+    kinds = dict(zip(*kernels, strict=True))
     choices = [min(blocks, most) for blocks in _held_blocks(rows, packs, multiprocessors)]
     shapes = [found for blocks in choices if (found := _held_by(blocks, rows, packs, multiprocessors, kinds))]
 
     def rolling(shape: HeldShape) -> int:
+        """Blocks of a multiprocessor that go on one by one, or all."""
         beside = _REGISTERS // (shape.threads * kinds[shape.packs])
         if rows <= beside * _at_once(shape.blocks, multiprocessors):
             return _ROLLING_BLOCKS

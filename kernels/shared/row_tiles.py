@@ -8,8 +8,8 @@ SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each o
 # Two a multiprocessor of an H200; warps of a program then, at least, where rows are not shorter than SHORT.
 FEW_ROWS, WARPS_OF_FEW = 264, 4
 SPREAD_TO, SPREAD_OF_WARP = 1024, 128  # columns of few rows of which a warp has so many
-# Of very many rows padded to so many columns: elements of a program and its warps. Masks take each thread as many
-# instructions as elements; rows that fill their tile come by whole words, of which a thread has more at once.
+# Of very many rows padded to so many columns: elements of a program and its warps. A mask takes a thread as
+# many instructions as it has elements; rows that fill their tile come by whole words, better more at once.
 NARROW, NARROW_TILE, NARROW_WARPS = 16, 512, 2
 SPREAD = 1024  # programs that short rows are spread over before any of them takes two
 TILE = 2048  # elements, for the 128 threads of a program of longer rows

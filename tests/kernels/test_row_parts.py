@@ -118,7 +118,8 @@ def test_a_cluster_has_as_many_blocks_as_were_fastest(rows: int, cols: int, bloc
 
 
 @pytest.mark.parametrize(
-    ("rows", "cols", "inputs", "blocks"), [
+    ("rows", "cols", "inputs", "blocks"),
+    [
         *((27, 69670, 1, 16), (13, 203_844, 2, 16), (119, 75744, 1, 8), (24, 2**17, 1, 16)),
         *((48, 2**17, 1, 16), (64, 2**16, 1, 8), (113, 38068, 1, 8)),
     ],
