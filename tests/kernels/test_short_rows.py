@@ -513,6 +513,9 @@ def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
     assert module.cluster_of_row(2, 2 * 36_642, 132) == (8, 192)
     assert module.cluster_of_row(32, 2 * 50_257, 132) == (8, 256)
     assert module.cluster_of_row(16, 2 * 131_072, 132) == (16, 256)
+    assert module.cluster_of_row(66, 2 * 75_744, 132) == (16, 192)
+    assert module.cluster_of_row(119, 2 * 75_744, 132) == (8, 256)
+    assert module.cluster_of_row(133, 2 * 75_744, 132) is None
     assert module.cluster_of_row(100, 2 * 16_384, 132) == (1, 512)
     assert module.cluster_of_row(200, 2 * 4096, 132) == (1, 256)
     assert module.cluster_of_row(300, 2 * 20_000, 132) == (1, 256)
