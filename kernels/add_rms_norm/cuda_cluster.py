@@ -2,10 +2,11 @@
 
 import torch
 
-from roofscope.kernels.shared.row_parts import launch_clusters
+from roofscope.kernels.shared.row_parts import HeldRegisters, launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**19"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 160))
 
 
 def run(
@@ -13,5 +14,5 @@ def run(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """RMS norm of ``h = x + residual``, (rows, cols), scaled by ``w``, (cols,), and ``h``; contiguous."""
     y, h = torch.empty_like(x), torch.empty_like(x)
-    launch_clusters(program, "add_rms_norm_cluster", x, residual, w, y, h, inputs=2)
+    launch_clusters(program, "add_rms_norm_cluster", x, residual, w, y, h, inputs=2, held=HELD)
     return y, h

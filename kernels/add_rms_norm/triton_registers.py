@@ -64,7 +64,7 @@ def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch
     if x.numel():
         require_row_in_tile("add_rms_norm/triton_registers", cols)
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, width)
+        height, warps = row_tile(rows, cols)
         whole = cols == width and rows % height == 0
         grid = (triton.cdiv(rows, height),)
         _add_rms_norm[grid](

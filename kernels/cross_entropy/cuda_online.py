@@ -191,9 +191,11 @@ def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int
             threads = MOST_THREADS
         return (1, threads) if row_bytes <= MOST_BLOCK_ROW_BYTES else None
     small, middle, large = CLUSTERS
-    blocks = middle if row_bytes <= MOST_OF_MIDDLE_BYTES else large
+    # Few large clusters run at once: where rows are as many as half of the multiprocessors, most would wait.
+    waits = 2 * rows > multiprocessors and row_bytes <= middle * MOST_PART_BYTES
+    blocks = middle if row_bytes <= MOST_OF_MIDDLE_BYTES or waits else large
     if rows > multiprocessors:
-        if blocks == large:
+        if row_bytes > MOST_OF_MIDDLE_BYTES:
             return None
         blocks = small if row_bytes <= MOST_OF_SMALL_BYTES else middle
     if row_bytes > blocks * MOST_PART_BYTES or rows * row_bytes > MOST_SHARED_ROWS_BYTES:

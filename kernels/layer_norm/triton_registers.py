@@ -72,7 +72,7 @@ def run(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if x.numel():
         require_row_in_tile("layer_norm/triton_registers", cols)
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, width)
+        height, warps = row_tile(rows, cols)
         whole = cols == width and rows % height == 0
         _layer_norm[(triton.cdiv(rows, height),)](
             x, w, b, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps

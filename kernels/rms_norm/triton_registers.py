@@ -58,7 +58,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     if x.numel():
         require_row_in_tile("rms_norm/triton_registers", cols)
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, width)
+        height, warps = row_tile(rows, cols)
         whole = cols == width and rows % height == 0
         _rms_norm[(triton.cdiv(rows, height),)](
             x, w, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps

@@ -107,7 +107,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         _quantize_long[(rows,)](x, w, q, scale, cols, LONG_TILE, num_warps=16)
         return q, scale
     width = triton.next_power_of_2(cols)
-    height, warps = row_tile(rows, width)
+    height, warps = row_tile(rows, cols)
     whole = cols == width and rows % height == 0
     _quantize[(triton.cdiv(rows, height),)](
         x, w, q, scale, rows, cols, height, width, whole, hint_of(x), num_warps=warps

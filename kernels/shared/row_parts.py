@@ -2,13 +2,15 @@
 
 A cluster reads a row once. Its blocks are as few as leave parts of 44 KB, of which some share a
 multiprocessor, so that one reads while another writes; where rows are few, as many as shorter parts are
-worth: _blocks_of_few_rows. Few rows that threads can keep in registers go directly there, which is shorter
-than by way of shared memory: held_shape. Over the grid a row is read twice, by two kernels: where it is
-longer than a cluster holds, or where clusters are so few that they leave most multiprocessors without work.
+worth: _blocks_of_few_rows. Few rows go directly to registers, which is shorter than by way of shared memory,
+where those have room for all rows at once, or nearly: held_shape. Over the grid a row is read twice, by two
+kernels: where it is longer than a cluster holds, or where clusters are so few that they leave most
+multiprocessors without work.
 
 The figures behind the choice are those of an H200.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -27,17 +29,23 @@ _CLUSTER_PACKS = 12  # of a thread, of which several blocks have a row
 _FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
 _FEW_ROWS_PART_BYTES = 128 << 10  # of a block of few rows, at most,
 _LEAST_SPREAD_BYTES = 8 << 10  # and at least, if others have some of the row too
-# What takes as long as that much of a part: each block that a multiprocessor has, and to meet the others.
-_BLOCK_BYTES, _MEETING_BYTES = 8 << 10, 16 << 10
+# What takes as long as that much of a part: each block that a multiprocessor has, and to meet the others;
+# and as long as so many parts: that a block waits for its own and writes it, whatever else is under way.
+_BLOCK_BYTES, _MEETING_BYTES, _WAITED_PARTS = 9 << 9, 40 << 10, 2
 _BLOCK_PACKS, _BLOCK_THREADS = 9, 256  # of a thread, up to so many threads, of a block that has a row alone
-_THREADS_AT_ONCE = 1024  # of a multiprocessor, where its blocks are so few that they could all have more
+# Where rows are few: of a multiprocessor, as registers are enough for; of a block of several that have a row.
+_THREADS_AT_ONCE, _CLUSTER_THREADS = 1024, 256
 _LEAST_PART_BYTES = 4 << 10  # of the grid; less is not worth another block
 _HELD_THREADS = 256  # of a block that keeps its part in registers, at most, as in held_rows.cuh
 _HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels of held_rows.cuh for rows that begin on packs,
 _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
 _HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep
+_REGISTERS = 1 << 16  # of a multiprocessor
+# Blocks of a multiprocessor that the next rows' follow one by one, as well as if all ran at once; and how
+# many have a row then, at most: those of larger clusters begin together, when all others have ended.
+_ROLLING_BLOCKS, _ROLLING_CLUSTER = 4, 8
 _CROWDED_BLOCKS = 3  # of a multiprocessor: of more, each is better small
-_CROWDED_THREADS, _CROWDED_PACKS = 128, 4  # of such a block; of a thread, if those are worth more packs
+_CROWDED_THREADS, _CROWDED_PACKS = 128, 2  # of such a block; of a thread, if those are worth more packs
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
 _MOST_PART_BYTES = 192 << 10  # of all inputs, in a block; less where a block has less
 _BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
@@ -53,19 +61,16 @@ class ClusterShape(NamedTuple):
     shared_bytes: int  # of a block
 
 
-class HeldRoom(NamedTuple):
-    """The packs of all rows that registers keep, of a multiprocessor, at most.
+class HeldRegisters(NamedTuple):
+    """Registers of a thread that keeps a row, of 16-bit elements on Hopper, and which rows are kept so."""
 
-    Of rows longer than eight blocks of four packs a thread hold: as many as clusters of 16 keep at once.
-    Where rows begin anywhere, registers keep more of the columns too, and a multiprocessor has fewer blocks.
-    """
-
-    short: int = 10 << 10
-    long: int = 3 << 10
-    long_anywhere: int = 2 << 10
-
-
-_ROOM = HeldRoom()
+    aligned: tuple[int, ...]  # by its packs, as in _HELD_PACKS,
+    anywhere: tuple[int, ...]  # and in _HELD_PACKS_ANY
+    rolling: int = 3  # blocks of a multiprocessor that suffice where not all of them run at once
+    # Of all rows, of a multiprocessor; and of rows longer than eight blocks of four packs a thread hold,
+    # where they begin anywhere: then each has two words of all columns to read.
+    most_packs: int = 10 << 10
+    most_long_anywhere: int = 10 << 10
 
 
 def packs_of_part(packs: int, parts: int) -> int:
@@ -76,6 +81,14 @@ def packs_of_part(packs: int, parts: int) -> int:
 def _blocks_holding(row: int, part: int) -> int:
     """The smallest power of two of parts that hold a row."""
     return 1 << (-(-row // part) - 1).bit_length() if row > part else 1
+
+
+def _at_once(blocks: int, multiprocessors: int) -> int:
+    """Clusters that run at once with a block on a multiprocessor.
+
+    Groups of multiprocessors, which a cluster has to lie in, are no multiples of its size: one has no room.
+    """
+    return multiprocessors if blocks == 1 else max(multiprocessors // blocks - 1, 1)
 
 
 def cluster_shape(
@@ -97,8 +110,9 @@ def cluster_shape(
     alone = min(-(-packs // _BLOCK_PACKS), _BLOCK_THREADS)
     threads = alone if blocks == 1 else -(-packs // _CLUSTER_PACKS)
     if few:
-        beside = -(-rows * blocks // multiprocessors)  # blocks of a multiprocessor
-        threads = max(threads, min(_THREADS_AT_ONCE // beside, packs // 2) // _WARP * _WARP)
+        beside = -(-rows // _at_once(blocks, multiprocessors))  # blocks of a multiprocessor
+        wanted = min(packs // 2, _MOST_THREADS) if blocks == 1 else min(packs // 4, _CLUSTER_THREADS)
+        threads = max(threads, min(_THREADS_AT_ONCE // beside, wanted) // _WARP * _WARP)
     threads = -(-max(threads, 64 * min(blocks, 2)) // _WARP) * _WARP
     return ClusterShape(blocks, min(threads, _MOST_THREADS), packs * _PACK_BYTES)
 
@@ -106,8 +120,8 @@ def cluster_shape(
 def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, part_bytes: int) -> int:
     """Those that take least time, in bytes of a part.
 
-    A block waits for its part, finds and writes one thing after another: a shorter part takes it less time,
-    and more blocks share a multiprocessor's.
+    A block waits for its part, finds and writes one thing after another: a shorter part takes it less time.
+    The multiprocessor with most blocks has all of their parts to move.
     """
     choices = [1 << power for power in range(most.bit_length())]
     holding = [blocks for blocks in choices if kept <= blocks * part_bytes] or [most]
@@ -115,7 +129,8 @@ def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, p
 
     def time(blocks: int) -> float:
         meeting = _MEETING_BYTES if blocks > 1 else 0
-        return kept / blocks + meeting + _BLOCK_BYTES * rows * blocks / multiprocessors
+        beside = -(-rows // _at_once(blocks, multiprocessors))
+        return (beside + _WAITED_PARTS) * kept / blocks + meeting + _BLOCK_BYTES * beside
 
     return min(worth, key=time)
 
@@ -132,21 +147,40 @@ def held_shape(
     rows: int,
     packs: int,
     multiprocessors: int,
+    held: HeldRegisters,
     most: int = _MOST_CLUSTER,
     *,
     aligned: bool = True,
-    room: HeldRoom = _ROOM,
 ) -> HeldShape | None:
     """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others.
 
     A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
+    Registers have room for all rows at once, or for so many blocks that the next ones begin one by one.
     """
-    most_long = room.long if aligned else room.long_anywhere
-    most_packs = room.short if packs <= 32 * _HELD_THREADS else most_long
+    is_long = packs > 32 * _HELD_THREADS
+    most_packs = held.most_packs if aligned or not is_long else held.most_long_anywhere
     if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
         return None
-    blocks = min(_held_blocks(rows, packs, multiprocessors, aligned=aligned), most)
-    kinds = _HELD_PACKS if aligned else _HELD_PACKS_ANY
+    kernels = (_HELD_PACKS, held.aligned) if aligned else (_HELD_PACKS_ANY, held.anywhere)
+    kinds = dict(zip(*kernels, strict=True))
+    choices = [min(blocks, most) for blocks in _held_blocks(rows, packs, multiprocessors)]
+    shapes = [found for blocks in choices if (found := _held_by(blocks, rows, packs, multiprocessors, kinds))]
+
+    def rolling(shape: HeldShape) -> int:
+        """Blocks of a multiprocessor that go on one by one, or all."""
+        beside = _REGISTERS // (shape.threads * kinds[shape.packs])
+        if rows <= beside * _at_once(shape.blocks, multiprocessors):
+            return _ROLLING_BLOCKS
+        return min(beside, _ROLLING_BLOCKS) if shape.blocks <= _ROLLING_CLUSTER else 0
+
+    best = max(shapes, key=rolling, default=None)
+    return best if best and rolling(best) >= held.rolling else None
+
+
+def _held_by(
+    blocks: int, rows: int, packs: int, multiprocessors: int, kinds: Iterable[int]
+) -> HeldShape | None:
+    """A cluster of so many blocks, if it holds a row."""
     each = next((kind for kind in kinds if packs <= blocks * kind * _HELD_THREADS), None)
     if each is None:
         return None
@@ -156,19 +190,16 @@ def held_shape(
     return HeldShape(blocks, each, max(-(-packs // (blocks * each * _WARP)), 1) * _WARP)
 
 
-def _held_blocks(rows: int, packs: int, multiprocessors: int, *, aligned: bool) -> int:
-    """Of a cluster: more of longer rows, 16 where they leave half of the GPU free or no fewer hold a row.
-
-    Eight hold 64 packs for each of a block's threads. Where rows begin on 16 bytes, 16 are faster beyond 32.
-    """
+def _held_blocks(rows: int, packs: int, multiprocessors: int) -> tuple[int, ...]:
+    """Of a cluster, the fastest first: more of longer rows, and of fewer."""
     if packs <= _HELD_THREADS:
-        return 2
+        return (2,)
     if packs <= 4 * _HELD_THREADS:
-        return 4
+        return (4,)
     if packs <= 16 * _HELD_THREADS:
-        return 8 if rows <= multiprocessors else 4
-    most = (32 if aligned else 64) * _HELD_THREADS
-    return 8 if packs <= most and 2 * 16 * rows > multiprocessors else 16
+        return (8, 4) if rows <= multiprocessors else (4, 8)
+    few = rows * _MOST_CLUSTER <= 2 * multiprocessors
+    return (16, 8) if few or packs > 32 * _HELD_THREADS else (8, 16)
 
 
 def are_balanced(clusters: int, blocks: int, multiprocessors: int) -> bool:
@@ -202,13 +233,13 @@ def launch_clusters(
     name: str,
     x: torch.Tensor,
     *others: torch.Tensor,
+    held: HeldRegisters,
     inputs: int = 1,
-    room: HeldRoom = _ROOM,
 ) -> None:
     """Launch ``name`` over the rows of ``x``, (rows, cols), or what launch_held chooses.
 
-    ``inputs`` tensors are kept on chip, up to ``room`` in registers. The arguments are the tensors,
-    then ``cols``.
+    ``inputs`` tensors are kept on chip, of few rows by threads as ``held`` says. The arguments are the
+    tensors, then ``cols``.
     """
     rows, cols = x.shape
     most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
@@ -220,8 +251,8 @@ def launch_clusters(
     row_bytes = cols * x.element_size()
     if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
         packs, beside = divmod(row_bytes, _PACK_BYTES)
-        how = {"aligned": not beside, "room": room}
-        if found := held_shape(rows, packs, program.multiprocessor_count, most, **how):
+        multiprocessors = program.multiprocessor_count
+        if found := held_shape(rows, packs, multiprocessors, held, most, aligned=not beside):
             launch_held(program, name, found, x, *others)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)

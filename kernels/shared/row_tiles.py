@@ -8,24 +8,26 @@ SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each o
 # Two a multiprocessor of an H200; warps of a program then, at least, where rows are not shorter than SHORT.
 FEW_ROWS, WARPS_OF_FEW = 264, 4
 SPREAD_TO, SPREAD_OF_WARP = 1024, 128  # columns of few rows of which a warp has so many
-# Of very many rows of up to so many columns: elements of a program and its warps.
+# Of very many rows padded to so many columns: elements of a program and its warps. A mask takes a thread as
+# many instructions as it has elements; rows that fill their tile come by whole words, better more at once.
 NARROW, NARROW_TILE, NARROW_WARPS = 16, 512, 2
 SPREAD = 1024  # programs that short rows are spread over before any of them takes two
 TILE = 2048  # elements, for the 128 threads of a program of longer rows
 
 
-def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
-    """Rows and warps of a program for rows that are padded to ``width``, a power of two.
+def row_tile(rows: int, cols: int, per_warp: int = 1024) -> tuple[int, int]:
+    """Rows and warps of a program for rows that are padded to the next power of two.
 
     Long rows have a warp for each ``per_warp`` elements. Short ones share one warp, which reduces a row
-    without shared memory, unless they are few, or very short and very many.
+    without shared memory, unless they are few, or very short, padded and very many.
     """
+    width = triton.next_power_of_2(cols)
     if width >= SHORT and rows <= FEW_ROWS:
         of_warp = SPREAD_OF_WARP if width <= SPREAD_TO else per_warp
         return 1, min(max(width // of_warp, WARPS_OF_FEW), 32)
     if width <= SHORT:
         spread = 1 << max(rows // SPREAD, 1).bit_length() - 1
-        if width <= NARROW and spread * width >= NARROW_TILE:
+        if cols < width <= NARROW and spread * width >= NARROW_TILE:
             return NARROW_TILE // width, NARROW_WARPS
         return min(SHORT_TILE // width, spread), 1
     return min(max(TILE // width, 1), triton.next_power_of_2(rows)), min(max(width // per_warp, 4), 32)

@@ -40,7 +40,7 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     y += group_row<GROUP>() * cols;
     Bits packs[PACKS];
     share.load_evict_last(x, packs, NEGATIVE_INFINITIES);
-    if constexpr (GROUP <= WARP && PACKS == 4 && WIDTH == PACK) {
+    if constexpr (GROUP <= WARP && PACKS >= 3 && WIDTH == PACK) {
         // Each power is taken once. Blocks that are row groups are better small: twice the registers hold the powers.
         KeptPowers<PACKS> powers;
         const Statistics all = over_group<GROUP>(powers.find(packs));
@@ -77,6 +77,7 @@ constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 KERNEL(softmax_lanes_8, 8, 4, 128, 7, PACK)
 KERNEL(softmax_lanes_16, 16, 4, 128, 7, PACK)
 KERNEL(softmax_lanes_32, 32, 4, 128, 7, PACK)
+KERNEL(softmax_lanes_32_3, 32, 3, 128, 7, PACK)
 KERNEL(softmax_warp_1, 32, 1, 128, 7, PACK)
 KERNEL(softmax_warp_2, 32, 2, 128, 7, PACK)
 KERNEL(softmax_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512, PACK)

@@ -62,7 +62,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if x.numel():
         require_row_in_tile("softmax/triton_registers", cols)
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, width, per_warp=512)
+        height, warps = row_tile(rows, cols, per_warp=512)
         whole = cols == width and rows % height == 0
         _softmax[(triton.cdiv(rows, height),)](
             x, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps

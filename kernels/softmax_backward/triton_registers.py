@@ -103,7 +103,7 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             _launch_pieces(dy, y, dx)
             return dx
         width = triton.next_power_of_2(cols)
-        height, warps = tile_of(rows, width)
+        height, warps = tile_of(rows, cols)
         whole = cols == width and rows % height == 0
         _softmax_backward[(triton.cdiv(rows, height),)](
             dy, y, dx, rows, cols, height, width, whole, hint_of(y), num_warps=warps
@@ -111,11 +111,12 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return dx
 
 
-def tile_of(rows: int, width: int) -> tuple[int, int]:
-    """Rows and warps of a program for rows that are padded to ``width``, a power of two."""
+def tile_of(rows: int, cols: int) -> tuple[int, int]:
+    """Rows and warps of a program for rows that are padded to the next power of two."""
+    width = triton.next_power_of_2(cols)
     if SPREAD_FROM <= width <= SPREAD_TO and rows * width <= SPREAD_ELEMENTS:
         return 1, width // ELEMENTS_OF_WARP
-    return row_tile(rows, width, per_warp=256)
+    return row_tile(rows, cols, per_warp=256)
 
 
 def _launch_pieces(dy: torch.Tensor, y: torch.Tensor, dx: torch.Tensor) -> None:

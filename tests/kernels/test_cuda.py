@@ -14,6 +14,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.worker.build.contract import double_instructions
+from roofscope.profiling.worker.build.without_gpu.resource_usage import usage_in
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import implementations, name_of, random_inputs
 
@@ -101,6 +102,16 @@ def compile_without_spilling(
                 load_module(source.with_suffix(".py")).run(None, *inputs)
         spilling = [name for name, stack, local in kernels if int(stack) or int(local)]
         assert spilling == [], target
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "rms_norm", "add_rms_norm", "layer_norm"])
+def test_registers_of_held_rows_are_as_their_launchers_say(kernel: str) -> None:
+    """Which say how many rows run at once; other compilers give a few more or less."""
+    found = usage_in(cuda.compile_source(LIBRARY / kernel / "cuda_cluster.cu", Dtype.BFLOAT16, "sm_90a").code)
+    held = load_module(LIBRARY / kernel / "cuda_cluster.py").HELD
+    names = [*(f"{packs}" for packs in (1, 2, 4, 8)), *(f"{packs}_any" for packs in (2, 4, 8))]
+    for name, registers in zip(names, (*held.aligned, *held.anywhere), strict=True):
+        assert abs(found[f"{kernel}_cluster_held_{name}"].registers - registers) <= 8, name
 
 
 @pytest.mark.parametrize(("stem", "doubles"), [("cuda_naive", True), ("cuda_sigmoid", False)])

@@ -311,6 +311,32 @@ def test_lanes_of_few_short_rows_have_a_pack_each(kernel: str, stem: str, others
         assert (blocks - 1) * threads < rows * lanes <= blocks * threads
 
 
+@pytest.mark.parametrize(
+    ("rows", "cols", "kernel"),
+    [
+        *((5003, 512, "lanes_16"), (5003, 520, "lanes_32_3"), (3, 768, "lanes_32_3")),
+        *((5003, 776, "lanes_32"), (5003, 664, "lanes_32_3"), (5003, 666, "lanes_32_by_4")),
+    ],
+)
+def test_lanes_of_softmax_have_three_packs_where_those_hold_a_row(rows: int, cols: int, kernel: str) -> None:
+    module, text = launcher("softmax", "cuda_registers"), source("softmax", "cuda_registers")
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count, architecture = 132, "sm_90a"
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    module.run(Program(), torch.empty(rows, cols, dtype=torch.bfloat16))
+    ((name, blocks, threads),) = launched
+    assert name == f"softmax_{kernel}"
+    lanes = int(kernel.split("_")[1])
+    assert (blocks - 1) * threads < rows * lanes <= blocks * threads
+    packs = 3 if kernel.endswith("_3") else 4
+    assert kernel.endswith("_by_4") or f"KERNEL({name}, {lanes}, {packs}, {threads}, " in text
+
+
 @pytest.mark.parametrize(("kernel", "stem", "others"), SHORT_ROWS[:5])
 def test_loose_rows_of_any_number_have_lanes_enough(kernel: str, stem: str, others: str) -> None:
     module, text = launcher(kernel, stem), source(kernel, stem)
@@ -485,6 +511,9 @@ def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
     assert module.cluster_of_row(2, 2 * 36_642, 132) == (8, 192)
     assert module.cluster_of_row(32, 2 * 50_257, 132) == (8, 256)
     assert module.cluster_of_row(16, 2 * 131_072, 132) == (16, 256)
+    assert module.cluster_of_row(66, 2 * 75_744, 132) == (16, 192)
+    assert module.cluster_of_row(119, 2 * 75_744, 132) == (8, 256)
+    assert module.cluster_of_row(133, 2 * 75_744, 132) is None
     assert module.cluster_of_row(100, 2 * 16_384, 132) == (1, 512)
     assert module.cluster_of_row(200, 2 * 4096, 132) == (1, 256)
     assert module.cluster_of_row(300, 2 * 20_000, 132) == (1, 256)
