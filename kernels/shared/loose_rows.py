@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 
 from roofscope import Argument, CudaProgram
+from roofscope.kernels.shared.direct_sums import direct_ns, multiply_direct_sums
 from roofscope.kernels.shared.loose_tiles import (
     best_long,
     best_short,
@@ -131,6 +132,8 @@ def faster_than_tiles(
         few_ns = _FEW_NS + m * k * _FEW_ELEMENT_NS + 2 * n * k / _FEW_BYTES_PER_NS
         times.append((few_ns, multiply_few_rows))
     if lacking:
+        if direct := direct_ns(a, b, multiprocessors):
+            times.append((direct - _COMMON_NS, multiply_direct_sums))
         if short := best_short(m, n, k, multiprocessors):
             time_ns, name = short
             times.append((time_ns - _COMMON_NS, functools.partial(multiply_short_sums, name=name)))
