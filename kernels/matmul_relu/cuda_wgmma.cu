@@ -7,6 +7,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+#include "shared/direct_sums.cuh"
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
 #include "shared/short_sums.cuh"
@@ -14,6 +15,7 @@
 #include "matmul_relu/finish.cuh"
 
 WGMMA_KERNELS(Finish{})
+DIRECT_SUMS_KERNELS(Finish{})
 FEW_ROWS_KERNELS(Finish{})
 LONG_SUMS_KERNELS(Finish{})
 SHORT_SUMS_KERNELS(Finish{})

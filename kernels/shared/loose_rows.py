@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 
 from roofscope import Argument, CudaProgram
+from roofscope.kernels.shared.direct_sums import direct_ns, multiply_direct_sums
 from roofscope.kernels.shared.loose_tiles import (
     best_long,
     best_short,
@@ -130,6 +131,8 @@ def faster_than_tiles(
     if m <= FEW:
         few_ns = _FEW_NS + m * k * _FEW_ELEMENT_NS + 2 * n * k / _FEW_BYTES_PER_NS
         times.append((few_ns, multiply_few_rows))
+    if direct := direct_ns(a, b, multiprocessors):
+        times.append((direct - _COMMON_NS, multiply_direct_sums))
     if lacking:
         if short := best_short(m, n, k, multiprocessors):
             time_ns, name = short

@@ -26,6 +26,7 @@ pytest.importorskip(
 
 from roofscope.kernels.matmul_tf32 import amid
 from roofscope.kernels.shared import (
+    direct_sums,
     loose_rows,
     loose_tiles,
     mma_attention,
@@ -142,6 +143,7 @@ LOOSE = [
     # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
     *((loose_tiles.multiply_short_sums, m, {"name": name}) for m in (1, 70, 2000) for name in SHORT_TILES),
+    *((direct_sums.multiply_direct_sums, m, {}) for m in (1, 70, 2000)),
     *(
         (loose_tiles.multiply_long_sums, m, {"cluster": cluster, "shares": shares})
         for m in (1, 70, 150)

@@ -10,6 +10,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.shared.direct_sums import multiply_direct_sums
 from roofscope.kernels.shared.loose_rows import (
     faster_than_tiles,
     few_rows_cluster,
@@ -63,9 +64,10 @@ def test_blocks_share_k_where_a_last_round_would_be_nearly_empty(n: int, k: int,
 
 def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
     """Few, short ones, or long ones of little C; not of much C, where they are whole, nor against no time."""
+    assert chosen(489, 74, 50) is multiply_direct_sums
     assert chosen(4, 25001, 4280) is multiply_few_rows
     assert chosen(3000, 401, 21) is multiply_short_sums
-    assert chosen(438, 12279, 21) is multiply_short_sums
+    assert chosen(3000, 401, 21) is multiply_short_sums
     assert chosen(7521, 2669, 91) is None  # a copy of A and B is little beside C
     assert chosen(78, 44, 2982) is multiply_long_sums
     assert chosen(3000, 4000, 24) is None

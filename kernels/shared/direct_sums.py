@@ -1,0 +1,57 @@
+"""Launches direct_sums.cuh: products in 16 bits of little C, straight from memory to the tensor cores."""
+
+import torch
+
+from roofscope import Argument, CudaProgram
+
+_TILE = 32  # rows and columns of a block
+_WARP_TILE = 16  # of a warp
+_THREADS = 128
+_WORD = 4  # bytes of a pair
+_MOST_K = 256
+_MOST_ACROSS = 2**16 - 1  # blocks beside each other
+# About the time of a product, in ns: to start, of each 16 of k, and of these each warp of a multiprocessor.
+# Both are more for each matrix that is read element by element.
+_START_NS, _SLICE_NS, _WARP_SLICE_NS = 1220, 137, 14
+_ONES_SLICE_NS, _ONES_WARP_SLICE_NS = 15, 14
+_WRITTEN_BYTES_PER_NS = 812
+
+
+def has_pairs(matrix: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 4 bytes."""
+    return matrix.shape[1] % 2 == 0 and matrix.data_ptr() % _WORD == 0
+
+
+def direct_ns(a: torch.Tensor, b: torch.Tensor, multiprocessors: int) -> float | None:
+    """About the time; None beyond what was measured."""
+    (m, k), n = a.shape, b.shape[1]
+    if k > _MOST_K or -(-n // _TILE) > _MOST_ACROSS:
+        return None
+    warps = -(-m // _WARP_TILE) * -(-n // _WARP_TILE)
+    of_ones = sum(not has_pairs(matrix) for matrix in (a, b))
+    slice_ns = _SLICE_NS + of_ones * _ONES_SLICE_NS
+    slice_ns += warps / multiprocessors * (_WARP_SLICE_NS + of_ones * _ONES_WARP_SLICE_NS)
+    return _START_NS + -(-k // 16) * slice_ns + 2 * m * n / _WRITTEN_BYTES_PER_NS
+
+
+def multiply_direct_sums(
+    program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, *extra: Argument
+) -> torch.Tensor:
+    """C from A and B with rows that begin anywhere, by as many small tiles as it has."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), dtype=dtype, device=a.device)
+    of_a, of_b = ("pairs" if has_pairs(matrix) else "ones" for matrix in (a, b))
+    program.launch(
+        f"direct_sums_{of_a}_{of_b}",
+        (-(-m // _TILE), -(-n // _TILE)),
+        _THREADS,
+        a,
+        b,
+        c,
+        m,
+        n,
+        k,
+        *extra,
+        overlaps=True,
+    )
+    return c
