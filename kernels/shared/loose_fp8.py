@@ -12,6 +12,7 @@ from roofscope.kernels.shared.limits import require_32_bit_product
 
 _WARP = 32
 _BLOCK_K = 128  # of k, of a warp in a step, as in loose_fp8.cuh
+_MANY_ROWS, _VERY_SHORT = 4096, 32  # of C, and of k, in which no block does much for a tile
 CLUSTERS = (1, 2, 3, 4, 6, 8)
 
 
@@ -122,9 +123,16 @@ class WordsTile(ShortTile):
         return (held + self.rows) * _short_pitch(k) + held // 8 * 16
 
     def grid(self, m: int, n: int, k: int, multiprocessors: int) -> int:
-        """Of blocks that share all tiles."""
-        tiles = -(-m // (16 * _SECTOR)) * (16 * _SECTOR // self.rows) * self.across(n)
-        return min(tiles, self.together(k) * multiprocessors)
+        """Of blocks that share all tiles.
+
+        Of many rows that begin amid a sector as many for each column of tiles, so that neighbours write the
+        same rows at about the same time.
+        """
+        across = self.across(n)
+        tiles = -(-m // (16 * _SECTOR)) * (16 * _SECTOR // self.rows) * across
+        blocks = min(tiles, self.together(k) * multiprocessors)
+        is_even = m >= _MANY_ROWS and k > _VERY_SHORT and n % _SECTOR
+        return blocks - blocks % across if is_even and blocks > across else blocks
 
 
 def _short_pitch(k: int) -> int:

@@ -138,3 +138,16 @@ def test_nothing_is_launched_for_no_element(monkeypatch: pytest.MonkeyPatch) -> 
         a, b = (torch.empty(rows, 256).to(torch.float8_e4m3fn) for rows in (m, n))
         scale_a, scale_b = torch.empty(2, m), torch.empty(-(-n // 128), 2)
         assert run_of_blocks(no_program, a, b, scale_a, scale_b).shape == (m, n)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "is_even"),
+    [(10_639, 14_697, 41, True), (4000, 4001, 16, False), (8192, 8192, 64, False), (300, 30_001, 33, False)],
+)
+def test_many_odd_rows_have_as_many_blocks_for_each_column_of_words(
+    m: int, n: int, k: int, is_even: bool
+) -> None:
+    (words,) = (tile for tile in SHORT_TILES if isinstance(tile, WordsTile))
+    blocks, all_at_once = words.grid(m, n, k, 132), words.together(k) * 132
+    assert all_at_once - words.across(n) < blocks <= all_at_once
+    assert (blocks % words.across(n) == 0) == is_even
