@@ -22,6 +22,7 @@ import math
 import multiprocessing
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -258,9 +259,26 @@ def _compiled(tasks: list[Task], catalog: Catalog, until: float) -> list[Point]:
 
 
 def _meet(together: Any) -> None:
-    """Wait for the other processes; one that died does not keep them from looking."""
+    """Wait for the other processes; one that hangs does not keep them from looking."""
     with suppress(Exception):
         together.wait(MEETING_S)
+
+
+def stand_in_for_dead(running: Sequence[Any], together: Any, stood_in_for: set[int]) -> None:
+    """Meet the others in place of each process that died, so that they still measure one at a time."""
+    for number, process in enumerate(running):
+        if process.exitcode and number not in stood_in_for:
+            stood_in_for.add(number)
+            sys.stderr.write(
+                f"Process {number} ended with exit code {process.exitcode}, its shapes unseen.\n"
+            )
+            threading.Thread(target=_stand_in, args=(together,), daemon=True).start()
+
+
+def _stand_in(together: Any) -> None:
+    with suppress(threading.BrokenBarrierError):
+        while True:
+            together.wait()
 
 
 def _shares(tasks: Sequence[Task], count: int) -> list[list[Task]]:
@@ -288,9 +306,9 @@ def main() -> None:
         running = [context.Process(target=_process, args=given, daemon=True) for given in arguments]
         for process in running:
             process.start()
+        stood_in_for: set[int] = set()
         while any(process.is_alive() for process in running) or not queue.empty():
-            if any(process.exitcode for process in running):
-                together.abort()  # nobody waits for one that died
+            stand_in_for_dead(running, together, stood_in_for)
             with suppress(Exception):  # nothing within a moment
                 sys.stdout.buffer.write(queue.get(timeout=0.2) + b"\n")
                 sys.stdout.buffer.flush()

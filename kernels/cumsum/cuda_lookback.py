@@ -25,7 +25,7 @@ LEAST_RING_BYTES, RING_ELEMENT_BYTES, HOPPER = 32 * 1024 * 1024, 4, "sm_90"
 RING_ROWS = 1.6  # of the multiprocessors: of more rows a block each fills the last round as well
 RING_STAGES, RING_PACKS, RING_WARPS = 6, 4, 16  # as in ring.cuh
 RING_TILE_BYTES, RING_THREADS = RING_PACKS * RING_WARPS * WARP * PACK_BYTES, (RING_WARPS + 3) * WARP
-TILES = 0.75  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
+TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
 
 
 class Choice(NamedTuple):

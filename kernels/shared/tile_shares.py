@@ -22,6 +22,7 @@ def by_clusters(
 ) -> Plan:
     """The plan where each tile has a cluster, whose ``parts`` blocks share it along what is summed."""
     blocks = tile.count(m, n) * parts
-    rounds = -(-blocks // most_blocks(parts, multiprocessors))
+    at_once = max(most_blocks(parts, multiprocessors), parts)  # a part of a GPU has room for one cluster too
+    rounds = -(-blocks // at_once)
     rounds_ns = rounds * (_EXCHANGE_NS + -(-steps // parts) * step_ns) - _START_NS
     return Plan(blocks, blocks, math.hypot(rounds_ns, (m + n) * steps * ROW / _BYTES_PER_NS))

@@ -177,3 +177,12 @@ def test_warps_share_rows_of_w_where_those_are_few() -> None:
     assert of_fewer.parts > 1
     assert of_fewer.blocks * of_fewer.parts > MULTIPROCESSORS // 2
     assert (of_many.sharing, of_many.parts) == (1, 1)
+
+
+@pytest.mark.parametrize("multiprocessors", [2, 8, 16])
+def test_a_part_of_a_gpu_has_room_for_a_cluster(multiprocessors: int) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    for rows, vocab, hidden in ((131, 1003, 72), (1, 700, 33), (300, 40, 160), (10, 261, 3866)):
+        plan = module.plan_of("tile_64x64_by_8", rows, vocab, multiprocessors, hidden)
+        assert plan.blocks == -(-rows // 64) * -(-vocab // 64) * 8
+        assert module.choose(rows, vocab, multiprocessors, hidden, is_loose=hidden % 8 != 0)

@@ -1,5 +1,7 @@
 """In which order a quick look times versions, and when it looks again, on invented times without a GPU."""
 
+import multiprocessing
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -102,3 +104,17 @@ def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch
 )
 def test_sets_leave_the_cache_cold_or_all_stay_in_it(set_bytes: int, count: int) -> None:
     assert sets_of(set_bytes, 50 << 20) == count
+
+
+def test_others_still_meet_where_a_process_died(capfd: pytest.CaptureFixture[str]) -> None:
+    context = multiprocessing.get_context("fork")
+    together: Any = context.Barrier(2)
+    died = context.Process(target=os._exit, args=(3,))
+    died.start()
+    died.join()
+    seen: set[int] = set()
+    for _ in range(2):  # asked again and again, it stands in once
+        glance_child.stand_in_for_dead([died], together, seen)
+    for _ in range(4):
+        together.wait(60)
+    assert capfd.readouterr().err == "Process 0 ended with exit code 3, its shapes unseen.\n"
