@@ -3,7 +3,7 @@
 Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
 them in tiles of ROWS x COLS elements, 32 a thread, or 8 where that would make few programs. Each element of a
-tile has its own float32 sum; they are added up once, at the end. Rows of up to eight columns have a thread
+tile has its own float32 sum; they are added up once, at the end. Rows of up to seven columns have a thread
 each: no thread then waits for another. Sums of pieces are added by a second kernel, always in the same order;
 on Hopper and later that is launched while the first one works.
 Idea: weighted_sum/triton_row_tiles without the weights; the two stages after Harris, "Optimizing Parallel
@@ -113,7 +113,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
         return y
     if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS:
         width = min(triton.next_power_of_2(cols), LONGEST_WHOLE_ROW)
-        warps = max(width // 1024, 1)
+        warps = width // 1024
         if rows <= FEW_ROWS:
             warps = min(width // OF_WARP, MOST_WARPS)
         _row_sum[(rows, 1)](x, y, rows, cols, cols, 1, width, False, num_warps=warps)

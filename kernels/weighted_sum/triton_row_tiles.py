@@ -6,7 +6,7 @@ them in tiles of ROWS x COLS elements, 32 a thread: that is eight 16-byte loads 
 the 16-bit types. Each element of a tile has its own float32 sum; they are added up once, at the end. The tile
 of w is shared by the rows and stays in L1. Where that makes too few programs for the GPU, a program takes
 fewer rows, down to 8 elements a thread, or one whole row; long rows are cut into pieces instead, and a second
-kernel adds these up, always in the same order. Rows of up to eight columns have a thread each: no thread then
+kernel adds these up, always in the same order. Rows of up to seven columns have a thread each: no thread then
 waits for another. Loads carry no hint: small sizes are slower with one; but those of a few columns, of whose
 lines each is loaded from several times.
 Idea: triton_textbook, the weighted-sum exercise of Stanford CS336, with several rows a program, and the
