@@ -67,7 +67,6 @@ def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
     assert chosen(489, 74, 50) is multiply_direct_sums
     assert chosen(4, 25001, 4280) is multiply_few_rows
     assert chosen(3000, 401, 21) is multiply_short_sums
-    assert chosen(3000, 401, 21) is multiply_short_sums
     assert chosen(7521, 2669, 91) is None  # a copy of A and B is little beside C
     assert chosen(78, 44, 2982) is multiply_long_sums
     assert chosen(3000, 4000, 24) is None
