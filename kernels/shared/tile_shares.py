@@ -1,4 +1,4 @@
-"""What launchers give kernels whose blocks leave parts of tiles for each other: ``tile_shares.cuh``."""
+"""Tiles that several blocks share: what launchers give ``tile_shares.cuh``, and the times of clusters."""
 
 import math
 import random

@@ -5,10 +5,10 @@
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
 //   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
-//   the powers again relative to the row's, or where a warp or some lanes have a row of packs keeps them. Rows that do not start on 16 bytes have packs where they are aligned, and
-//   the elements beside them go one by one, as all of a short row do; very many of these have a thread each, and come
-//   and go as one run by way of shared memory. Rows that are too long for registers go by pieces and are read twice,
-//   the second time from L1 or L2.
+//   the powers again relative to the row's, or where a warp or some lanes have a row of packs keeps them. Rows that do
+//   not start on 16 bytes have packs where they are aligned, and the elements beside them go one by one, as all of a
+//   short row do; very many of these have a thread each, and come and go as one run by way of shared memory. Rows that
+//   are too long for registers go by pieces and are read twice, the second time from L1 or L2.
 // Idea: cuda_naive's passes over memory become passes over registers, and its two reductions one: Milakov and
 //   Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on chip by row groups that
 //   grow with them.
