@@ -1,8 +1,8 @@
 // Rows at any alignment kept in the registers of a row group: for softmax and the norms, where rows do not start on 16
 // bytes and rows.cuh would go by single elements.
 //
-// A thread has some of the row's packs, as row_parts.cuh lays them, and at most one or two of the up to 14 elements
-// beside them.
+// A thread has some of the row's packs, as AlignedRun of common.cuh lays them, and at most one or two of the up to 14
+// elements beside them.
 #pragma once
 
 #include "shared/overlap.cuh"
