@@ -39,7 +39,6 @@ from msgspec.structs import replace
 
 from roofscope.benchmarks.shapes.glance import Seen, Task, Wanted
 from roofscope.benchmarks.shapes.summary import LEAST
-from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.domain import is_inside
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
@@ -47,7 +46,7 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers
 from roofscope.profiling.worker.failures import WrongResult
-from roofscope.profiling.worker.inputs import InputMaker, InputSet
+from roofscope.profiling.worker.inputs import InputMaker, InputSet, cold_sets
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Judge
 from roofscope.profiling.worker.timing.blocks import EventPair
@@ -153,7 +152,7 @@ class Point:
 
 def sets_of(bytes_per_set: int, cache_bytes: int) -> int:
     """As many as leave nothing of the first in the cache when it comes again; a few if those are too many."""
-    cold = max(2, math.ceil(CACHE_LAPS * cache_bytes / max(bytes_per_set, 1)))
+    cold = cold_sets(bytes_per_set, cache_bytes)
     return cold if cold <= MOST_SETS else WARM_SETS
 
 

@@ -152,9 +152,13 @@ def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
 
     There are at least 2, but no more than fit in a quarter of the room, the free memory, which may be 1.
     """
-    wanted = max(2, -(-CACHE_LAPS * cache_bytes // max(bytes_per_set, 1)))
     fitting = max(1, room_bytes // 4 // max(bytes_per_set, 1))
-    return min(wanted, fitting, _MOST_SETS)
+    return min(cold_sets(bytes_per_set, cache_bytes), fitting, _MOST_SETS)
+
+
+def cold_sets(bytes_per_set: int, cache_bytes: int) -> int:
+    """The same wherever there is room."""
+    return max(2, -(-CACHE_LAPS * cache_bytes // max(bytes_per_set, 1)))
 
 
 def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor | None] | None) -> tuple[torch.Tensor, ...]:
