@@ -26,13 +26,6 @@ __device__ __forceinline__ int place(int row, int chunk) {
     return row * DIM * 2 + (chunk ^ row % 8) * CHUNK_BYTES;  // bytes; 8 rows of a matrix fall in different banks
 }
 
-// An 8 x 8 matrix of 16 bits, a word of two neighbours a lane, turned round.
-__device__ __forceinline__ unsigned turned(unsigned word) {
-    unsigned result;
-    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(word));
-    return result;
-}
-
 __device__ __forceinline__ float over_rows(float value, bool is_maximum) {  // lanes of one column
 #pragma unroll
     for (int distance = 4; distance < WARP; distance *= 2) {
@@ -109,7 +102,7 @@ struct Warp {
             for (int half = 0; half < 2; ++half) {
                 unsigned word;
                 from_floats(score[half * 2], score[half * 2 + 1], reinterpret_cast<SCALAR*>(&word));
-                p[tile][half] = turned(word);
+                p[tile][half] = transposed(word);
             }
         }
 #pragma unroll

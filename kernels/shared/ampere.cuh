@@ -55,6 +55,13 @@ __device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigne
                  : "memory");
 }
 
+// An 8 x 8 matrix of 16 bits that a warp holds, transposed: a lane has two neighbours of a row before, of a column after.
+__device__ __forceinline__ unsigned transposed(unsigned word) {
+    unsigned result;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(word));
+    return result;
+}
+
 // sum (16 x 8) += a b over 32 bytes along k: four words of sum and of a.
 __device__ __forceinline__ void multiply_add(float* sum, const unsigned* a, unsigned b0, unsigned b1) {
     asm volatile("mma.sync.aligned." PRODUCT ".f32 {%0, %1, %2, %3}, "

@@ -94,13 +94,6 @@ __device__ __forceinline__ void prepare(
     prepare_row<DIM>(o, grad, lse, numbers, sums, head, static_cast<int>(row - head * padded), padded, seq);
 }
 
-// Each 8 x 8 matrix of 16 bits that a warp holds, transposed.
-__device__ __forceinline__ unsigned transposed(unsigned word) {
-    unsigned result;
-    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(word));
-    return result;
-}
-
 // A warp turns its rows of a part into dq: warp number `warp` of the four that have made it.
 template <int DIM>
 __device__ __forceinline__ void finish_rows(

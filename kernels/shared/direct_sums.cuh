@@ -34,13 +34,6 @@ __device__ __forceinline__ unsigned short load_one(const unsigned short* from, b
     return one;
 }
 
-// Row i of lanes 4 i and on becomes column i: a lane has two neighbours of a row before, and of a column after.
-__device__ __forceinline__ unsigned turned(unsigned word) {
-    unsigned result;
-    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(word));
-    return result;
-}
-
 // Two elements, as they are on their way from memory: by one load or by two.
 template <bool PAIRS>
 struct TwoElements {
@@ -105,7 +98,7 @@ struct DirectStep {
 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
                     const unsigned word = b[slice][half][i].word();
-                    of_b[half] = PAIRS_B ? turned(word) : word;
+                    of_b[half] = PAIRS_B ? transposed(word) : word;
                 }
                 multiply_add(sum[i], of_a, of_b[0], of_b[1]);
             }
