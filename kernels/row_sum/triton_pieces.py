@@ -18,9 +18,9 @@ from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 from roofscope.kernels.shared.sum_tiles import (
     FEW_COLUMNS,
     OF_WARP,
-    ROWS_OF_PROGRAM,
-    WARPS_OF_PROGRAM,
     WIDEST,
+    rows_of_piece,
+    sum_few_columns,
     sum_tile,
 )
 
@@ -47,20 +47,7 @@ def _row_sum(
     if LETS_NEXT_START:
         gdc_launch_dependents()
     WHOLE: tl.constexpr = cols % LENGTH == 0 and LENGTH % COLS == 0
-    first_row = tl.program_id(0).to(tl.int64) * ROWS
-    row = tl.arange(0, ROWS)
-    inside = row < tl.minimum(rows - first_row, ROWS).to(tl.int32)
-    x += first_row * cols
-    y += first_row * tl.num_programs(1) + tl.program_id(1)
-    left = cols
-    if cols > LENGTH:
-        begin = tl.program_id(1).to(tl.int64) * LENGTH
-        x += begin
-        left -= begin
-    own = row
-    if WHOLE:
-        own = tl.where(inside, row, 0)  # rows past the end read the first one, and are dropped
-    starts = x + own[:, None].to(tl.int64) * cols
+    starts, y, row, inside, _, left = rows_of_piece(x, y, rows, cols, LENGTH, ROWS, WHOLE)
     total = tl.zeros((ROWS, COLS), tl.float32)
     for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
@@ -70,20 +57,6 @@ def _row_sum(
             part = tl.load(starts + at[None, :], mask=inside[:, None] & (at < left)[None, :], other=0.0)
         total += part.to(tl.float32)
     tl.store(y + row * tl.num_programs(1), tl.sum(total, axis=1), mask=inside)
-
-
-@triton.jit
-def _sum_of_few(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr):
-    first = tl.program_id(0).to(tl.int64) * ROWS
-    row = tl.arange(0, ROWS)
-    inside = row < tl.minimum(rows - first, ROWS).to(tl.int32)
-    start = x + first * cols + row * cols
-    total = tl.zeros((ROWS,), tl.float32)
-    for col in tl.static_range(cols):
-        # A line is asked for again at the next columns.
-        part = tl.load(start + col, mask=inside, other=0.0, eviction_policy="evict_last")
-        total += part.to(tl.float32)
-    tl.store(y + first + row, total, mask=inside)
 
 
 @triton.jit
@@ -102,9 +75,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
         return torch.zeros(rows, dtype=torch.float32, device=x.device)
     y = torch.empty(rows, dtype=torch.float32, device=x.device)
     if cols <= FEW_COLUMNS:
-        _sum_of_few[(triton.cdiv(rows, ROWS_OF_PROGRAM),)](
-            x, y, rows, cols, ROWS_OF_PROGRAM, num_warps=WARPS_OF_PROGRAM
-        )
+        sum_few_columns(x, None, y)
         return y
     if rows >= MANY_ROWS or cols <= WIDEST:
         height, width, warps = sum_tile(rows, cols)

@@ -1,6 +1,8 @@
-"""Sums of rows in Triton: how many rows a program adds up at a time, and by how many warps."""
+"""Sums of rows in Triton, weighted or not: what programs have of them, and those of rows of a few columns."""
 
+import torch
 import triton
+import triton.language as tl
 
 FEW_COLUMNS = 7  # of a row that a thread adds up alone
 ROWS_OF_PROGRAM, WARPS_OF_PROGRAM = 128, 4  # of as few columns, a row a thread
@@ -22,3 +24,52 @@ def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
         while height > 1 and height * width > least and triton.cdiv(rows, height) < programs:
             height //= 2
     return height, width, min(max(height * width // OF_WARP, 1), WARPS)
+
+
+@triton.jit
+def rows_of_piece(
+    x, y, rows, cols: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr, WHOLE: tl.constexpr
+):
+    """Of a program's rows: where they begin, where the first one's sum goes, numbers, and which are there.
+
+    Then its piece: the first column, and how many are left of a row from there on. WHOLE: none has fewer.
+    """
+    first_row = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    inside = row < tl.minimum(rows - first_row, ROWS).to(tl.int32)
+    x += first_row * cols
+    y += first_row * tl.num_programs(1) + tl.program_id(1)
+    begin = 0
+    left = cols
+    if cols > LENGTH:
+        begin = tl.program_id(1).to(tl.int64) * LENGTH
+        x += begin
+        left -= begin
+    own = row
+    if WHOLE:
+        own = tl.where(inside, row, 0)  # rows past the end read the first one, and are dropped
+    return x + own[:, None].to(tl.int64) * cols, y, row, inside, begin, left
+
+
+@triton.jit
+def _sum_few_columns(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WEIGHTED: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    inside = row < tl.minimum(rows - first, ROWS).to(tl.int32)
+    start = x + first * cols + row * cols
+    total = tl.zeros((ROWS,), tl.float32)
+    for col in tl.static_range(cols):
+        # A line is asked for again at the next columns.
+        part = tl.load(start + col, mask=inside, other=0.0, eviction_policy="evict_last").to(tl.float32)
+        if WEIGHTED:
+            part *= tl.load(w + col).to(tl.float32)
+        total += part
+    tl.store(y + first + row, total.to(y.dtype.element_ty), mask=inside)
+
+
+def sum_few_columns(x: torch.Tensor, w: torch.Tensor | None, y: torch.Tensor) -> None:
+    """Write sums of ``x``'s rows, (rows, cols) and contiguous, times ``w``, (cols,), to ``y``, (rows,)."""
+    rows, cols = x.shape
+    _sum_few_columns[(triton.cdiv(rows, ROWS_OF_PROGRAM),)](
+        x, x if w is None else w, y, rows, cols, ROWS_OF_PROGRAM, w is not None, num_warps=WARPS_OF_PROGRAM
+    )

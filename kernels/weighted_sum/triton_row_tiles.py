@@ -21,10 +21,10 @@ import triton.language as tl
 from roofscope.kernels.shared.sum_tiles import (
     ENOUGH_PROGRAMS,
     FEW_COLUMNS,
-    ROWS_OF_PROGRAM,
     TILE,
-    WARPS_OF_PROGRAM,
     WIDEST,
+    rows_of_piece,
+    sum_few_columns,
     sum_tile,
 )
 
@@ -38,21 +38,8 @@ def _weighted_sum(
     x, w, y, rows, cols: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr
 ):
     WHOLE: tl.constexpr = cols % LENGTH == 0 and LENGTH % COLS == 0
-    first_row = tl.program_id(0).to(tl.int64) * ROWS
-    row = tl.arange(0, ROWS)
-    inside = row < tl.minimum(rows - first_row, ROWS).to(tl.int32)
-    x += first_row * cols
-    y += first_row * tl.num_programs(1) + tl.program_id(1)
-    left = cols
-    if cols > LENGTH:
-        begin = tl.program_id(1).to(tl.int64) * LENGTH
-        x += begin
-        w += begin
-        left -= begin
-    own = row
-    if WHOLE:
-        own = tl.where(inside, row, 0)  # rows past the end read the first one, and are dropped
-    starts = x + own[:, None].to(tl.int64) * cols
+    starts, y, row, inside, begin, left = rows_of_piece(x, y, rows, cols, LENGTH, ROWS, WHOLE)
+    w += begin
     total = tl.zeros((ROWS, COLS), tl.float32)
     for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
@@ -65,20 +52,6 @@ def _weighted_sum(
         total += part.to(tl.float32) * weight.to(tl.float32)[None, :]
     sums = tl.sum(total, axis=1).to(y.dtype.element_ty)
     tl.store(y + row * tl.num_programs(1), sums, mask=inside)
-
-
-@triton.jit
-def _weigh_few(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr):
-    first = tl.program_id(0).to(tl.int64) * ROWS
-    row = tl.arange(0, ROWS)
-    inside = row < tl.minimum(rows - first, ROWS).to(tl.int32)
-    start = x + first * cols + row * cols
-    total = tl.zeros((ROWS,), tl.float32)
-    for col in tl.static_range(cols):
-        # A line is asked for again at the next columns.
-        part = tl.load(start + col, mask=inside, other=0.0, eviction_policy="evict_last")
-        total += part.to(tl.float32) * tl.load(w + col).to(tl.float32)
-    tl.store(y + first + row, total.to(y.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -96,9 +69,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.zeros(rows, dtype=x.dtype, device=x.device)
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     if cols <= FEW_COLUMNS:
-        _weigh_few[(triton.cdiv(rows, ROWS_OF_PROGRAM),)](
-            x, w, y, rows, cols, ROWS_OF_PROGRAM, num_warps=WARPS_OF_PROGRAM
-        )
+        sum_few_columns(x, w, y)
         return y
     height, width, warps = min(TILE // WIDEST, triton.next_power_of_2(rows)), WIDEST, 4
     if cols <= SHORTEST_PIECE:
