@@ -1,6 +1,7 @@
 """A last layer's loss and gradients of few rows from a w whose rows begin anywhere, read as it lies."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -62,10 +63,10 @@ def kernel_and_module(name: str = NAME) -> tuple[Kernel, Any]:
     return kernel, load_module(LIBRARY / name / "cuda_wgmma.py")
 
 
-@pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
-def test_few_rows_are_right_wherever_rows_begin(dtype: Dtype) -> None:
+def require_right_wherever_rows_begin(way: str, dtype: Dtype, shapes: Sequence[tuple[int, int, int]]) -> None:
+    """Losses of so many rows, classes and hidden, by what ``way`` names, with a row that is ignored."""
     (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", dtype)
-    for number, (rows, vocab, hidden) in enumerate(SIZES):
+    for number, (rows, vocab, hidden) in enumerate(shapes):
         sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
         x, w, labels = random_inputs(kernel, sizes, dtype, device="cuda")
         if rows > 1:
@@ -73,8 +74,13 @@ def test_few_rows_are_right_wherever_rows_begin(dtype: Dtype) -> None:
         expected = reference(kernel, (x, w, labels))
         for places in (0, 1 + number % 7):
             inputs = moved(x, places), moved(w, places * 3 % 8), labels
-            found = module.launch(program, "few_rows", *inputs)
+            found = module.launch(program, way, *inputs)
             assert relative_error((found,), expected) <= kernel.spec.tolerance.of(dtype), (sizes, places)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
+def test_few_rows_are_right_wherever_rows_begin(dtype: Dtype) -> None:
+    require_right_wherever_rows_begin("few_rows", dtype, SIZES)
 
 
 def test_what_is_no_number_stays_in_its_row() -> None:
@@ -104,7 +110,7 @@ def test_what_is_no_number_reaches_the_loss_through_parts_of_hidden() -> None:
 def test_a_small_w_is_right_wherever_rows_begin(dtype: Dtype) -> None:
     """Each room for x, filled or not; less than a lane has under way and more; more rows of w than warps."""
     (kernel, module), program = kernel_and_module(), hopper_program(NAME, "cuda_wgmma", dtype)
-    sizes_of = (
+    shapes = (
         (1, 1, 1),
         (1, 439, 119),
         (2, 472, 325),
@@ -113,16 +119,7 @@ def test_a_small_w_is_right_wherever_rows_begin(dtype: Dtype) -> None:
         (5, 70, 3),
         (8, 2500, 260),
     )
-    for number, (rows, vocab, hidden) in enumerate(sizes_of):
-        sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
-        x, w, labels = random_inputs(kernel, sizes, dtype, device="cuda")
-        if rows > 1:
-            labels[0], labels[1] = -100, vocab - 1
-        expected = reference(kernel, (x, w, labels))
-        for places in (0, 1 + number % 7):
-            inputs = moved(x, places), moved(w, places * 3 % 8), labels
-            found = module.launch(program, "small_weights", *inputs)
-            assert relative_error((found,), expected) <= kernel.spec.tolerance.of(dtype), (sizes, places)
+    require_right_wherever_rows_begin("small_weights", dtype, shapes)
     x, w, labels = random_inputs(kernel, {"rows": 3, "vocab": 300, "hidden": 129}, dtype, device="cuda")
     x[1, 128], labels[2] = math.nan, 300
     found = module.launch(program, "small_weights", moved(x, 1), moved(w, 3), labels)
