@@ -131,7 +131,7 @@ extern "C" __global__ void join(
     wait_for_previous();
     const float base = base_of(maxima, row);
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
-    bool is_even = maxima;
+    bool is_even = true;
     for (long long piece = threadIdx.x % WARP; piece < count; piece += WARP) {
         const Statistics one = pieces[row * count + piece];
         is_even &= one.highest == base;
@@ -164,16 +164,16 @@ extern "C" __global__ void scale_rows(
     }
 }
 
-// Makes d of the powers of rows that are not d but for a factor; rows are `width` long.
+// Makes d of the powers of rows that are not d but for a factor, a block a row; rows are `width` long.
 extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) make_weights(
     SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const RowResult* __restrict__ results,
     const float* __restrict__ scales, const long long* __restrict__ labels, const SCALAR* __restrict__ dloss,
-    long long width, long long count, long long log2_piece, long long blocks_of_row
+    long long width, long long count
 ) {
     wait_for_previous();
-    const long long row = blockIdx.x / blocks_of_row;
+    const long long row = blockIdx.x;
     if (scales[row] != 1.0f) return;
-    PartOfRow{width, blocks_of_row, log2_piece}.make_weights(
+    PartOfRow{width, 1, log2_of(BLOCK_N)}.make_weights(
         powers + row * width, pieces + row * count, results[row], to_float(dloss[row]), labels[row]
     );
 }

@@ -98,8 +98,7 @@ def _make_d(
         overlaps=True,
     )
     program.launch(
-        *("make_weights", rows, _THREADS, d, pieces, results, scales, labels, dloss),
-        *(width, count, TILE.columns.bit_length() - 1, 1),
+        *("make_weights", rows, _THREADS, d, pieces, results, scales, labels, dloss, width, count),
         overlaps=True,
     )
     scaled = torch.empty_like(x)

@@ -1,4 +1,4 @@
-// The powers and the gradient of the logits of few rows.
+// The powers of logits of few rows, or by clusters that share small tiles; and the gradient without a sample.
 #pragma once
 
 #include "linear_cross_entropy_backward/few_rows.cuh"
@@ -60,7 +60,7 @@ extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__
     );
 }
 
-// What join and make_weights do of few rows: each block of a row joins its sums.
+// What join and make_weights do where there is a sample: each block of a row joins its sums.
 extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) join_and_make_weights(
     SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const float* __restrict__ at_label,
     const long long* __restrict__ labels, const SCALAR* __restrict__ dloss, SCALAR* __restrict__ loss, long long vocab,
