@@ -78,3 +78,16 @@
     WGMMA_KERNEL(tile_128x128_2x1, 128, 128, 6, 2, 1, 1, false, __VA_ARGS__)                                      \
     WGMMA_KERNEL(across_64x64_halves, 64, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                      \
     WGMMA_KERNEL(across_128x64_halves, 128, 64, 8, 1, 1, 2, true, __VA_ARGS__)
+// Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
+#define PITCHED_KERNELS(...)                                                                                      \
+    WHOLE_ROWS_KERNEL                                                                                             \
+    WGMMA_KERNEL(tile_128x256, 128, 256, 4, 1, 1, 2, false, __VA_ARGS__)                                          \
+    WGMMA_KERNEL(tile_128x192_2x1, 128, 192, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                  \
+    WGMMA_KERNEL(tile_128x128_2x1, 128, 128, 6, 2, 1, 1, false, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(across_192x192_pair, 192, 192, 4, 1, 2, 1, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_176x192_above, 176, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_144x192_2x1, 144, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_112x192_2x1, 112, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_96x192_above, 96, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_112x128_4x1, 112, 128, 6, 4, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_96x128_4x2, 96, 128, 6, 4, 2, 1, true, __VA_ARGS__)

@@ -1,5 +1,7 @@
 """Launches what wgmma_matmul.cuh compiles to: the choice of a tile, the tensor maps, the padding."""
 
+from typing import NamedTuple
+
 import torch
 
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
@@ -30,12 +32,30 @@ def multiply(
     return launch(program, name, a, b, dtype, *extra, plan=plan)
 
 
+class Sizes(NamedTuple):
+    """What plans are made of, in the order of ``Tile.plans``."""
+
+    m: int
+    n: int
+    steps: int
+    multiprocessors: int
+    aligned: tuple[bool, bool]
+    clustered: tuple[int, int]
+    c_bytes: int
+
+
 def choice(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> tuple[str, Plan]:
     """The tile and plan of least time, of rows of whole 16 bytes or copied to such."""
+    return best(*sizes_of(program, a, b, dtype))
+
+
+def sizes_of(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> Sizes:
+    """Those of a product."""
     m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
     steps = -(-a.shape[1] * a.element_size() // ROW)
     aligned = (_begins_on_halves(a), _begins_on_halves(b))
-    return best(m, n, steps, program.multiprocessor_count, aligned, _clustered(program), dtype.itemsize)
+    multiprocessors = program.multiprocessor_count
+    return Sizes(m, n, steps, multiprocessors, aligned, _clustered(program), dtype.itemsize)
 
 
 def _clustered(program: CudaProgram) -> tuple[int, int]:
@@ -61,13 +81,17 @@ def launch(
     dtype: torch.dtype,
     *extra: Argument,
     plan: Plan,
+    c_columns: int | None = None,
 ) -> torch.Tensor:
-    """Multiply with the kernel of this name by one of its plans, whatever its fitness."""
+    """Multiply with the kernel of this name by one of its plans, whatever its fitness.
+
+    Of a C of more ``c_columns`` than B has, the first n are the product and given as a view.
+    """
     tile, along_n = TILES[name], b.element_size() == 2
     (m, k), n = a.shape, b.shape[1 if along_n else 0]
+    c = torch.empty((m, c_columns or n), dtype=dtype, device=a.device)
     if not m * n:
-        return torch.empty((m, n), dtype=dtype, device=a.device)
-    c = torch.empty((m, n), dtype=dtype, device=a.device)
+        return c[:, :n]
     a, b = both_in_whole_units(program, a, b)
     step = ROW // a.element_size()
     # Parts of tiles that meet in memory, and of each a flag that it is there.
@@ -77,7 +101,7 @@ def launch(
         flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=a.device)
     box = ROW // dtype.itemsize
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
-    is_loose = n * dtype.itemsize % 16 != 0
+    is_loose = c.shape[1] * dtype.itemsize % 16 != 0
     c_box = (tile.c_rows, box if tile.columns % box == 0 else box // 2)
     # Of what several blocks of a cluster need each copies a part.
     in_bands = step // (tile.above if tile.columns % (BAND * tile.above) else 1)
@@ -102,4 +126,4 @@ def launch(
         shared_bytes=tile.shared_bytes,
         overlaps=True,
     )
-    return c
+    return c[:, :n] if c_columns else c

@@ -33,6 +33,7 @@ from roofscope.kernels.shared import (
     wgmma_attention,
     wgmma_attention_backward,
     wgmma_matmul,
+    wgmma_pitched,
 )
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.loose_tiles import SHORT_TILES
@@ -81,10 +82,10 @@ def test_every_tile_in_the_cute_dsl_is_right(
 
 
 @functools.cache
-def built(name: str, dtype: Dtype) -> tuple[Kernel, Any, Any]:
+def built(name: str, dtype: Dtype, stem: str = "cuda_wgmma") -> tuple[Kernel, Any, Any]:
     kernel = CATALOG.kernel(name)
     assert kernel is not None
-    source = kernel.folder / "cuda_wgmma.cu"
+    source = kernel.folder / f"{stem}.cu"
     program = cuda.CudaProgram(source, dtype, "sm_90a", torch.device("cuda", 0))
     return kernel, load_module(source.with_suffix(".py")), program
 
@@ -175,6 +176,24 @@ def among_nan(matrix: torch.Tensor, offset: int) -> torch.Tensor:
     around = torch.full((matrix.numel() + offset + 64,), math.nan, dtype=matrix.dtype, device=matrix.device)
     within = around[offset : offset + matrix.numel()].view(matrix.shape)
     return within.copy_(matrix)
+
+
+@pytest.mark.parametrize("tile", wgmma_pitched.PITCHED)
+@pytest.mark.parametrize("name", ["matmul", "matmul_relu", "matmul_bias_gelu"])
+def test_rows_of_c_with_room_between_them_are_right(
+    name: str, tile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tile, shared and not; what the kernel writes behind n is no part of the product."""
+    dtype = Dtype.BFLOAT16
+    kernel, module, program = built(name, dtype, "cuda_wgmma_pitched")
+    monkeypatch.setattr(wgmma_pitched, "PITCHED", (tile,))
+    for m, n, k in ((129, 257, 65), (2001, 2203, 70), (700, 33, 1000), (1, 1, 1), (4001, 1003, 227)):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, dtype, device="cuda")
+        found = module.run(program, *inputs)
+        assert found.shape == (m, n)
+        assert found.stride(0) * found.element_size() % 16 == 0
+        error = relative_error((found,), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{m} x {n} x {k}"
 
 
 @pytest.mark.parametrize("offset", [0, 2])  # the launcher copies one that begins amid a pair

@@ -26,6 +26,7 @@ from roofscope.kernels.shared import (
     wgmma_attention,
     wgmma_attention_backward,
     wgmma_matmul,
+    wgmma_pitched,
 )
 
 COMPARED = ("liger", "quack", "fa4", "cub", "cublaslt", "flashinfer", "xqa")
@@ -56,7 +57,8 @@ def anything_goes(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, MagicMock())
     monkeypatch.delitem(sys.modules, "roofscope.kernels.shared.fa4", raising=False)
     of_attention = (gluon_attention, wgmma_attention, wgmma_attention_backward)
-    for module in (roofscope, *of_attention, loose_fp8, loose_tf32, scaled_blocks, wgmma_matmul):
+    of_products = (loose_fp8, loose_tf32, scaled_blocks, wgmma_matmul, wgmma_pitched)
+    for module in (roofscope, *of_attention, *of_products):
         monkeypatch.setattr(module, "needs_hopper", lambda *_: None)
 
 

@@ -18,7 +18,12 @@ pytest.importorskip(
 )
 
 from roofscope.kernels.linear_cross_entropy_backward.products import plan_of
-from roofscope.kernels.shared import wgmma_attention, wgmma_attention_backward
+from roofscope.kernels.shared import (
+    wgmma_attention,
+    wgmma_attention_backward,
+    wgmma_matmul,
+    wgmma_pitched,
+)
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
 from roofscope.kernels.shared.wgmma_attention_backward import (
@@ -278,6 +283,27 @@ def test_fewer_clusters_share_the_one_tile_of_a_long_sum() -> None:
     assert 2 < plan.blocks < MULTIPROCESSORS // 2
     assert plan.blocks % 2 == 0
     assert plan_of(3000, 2000, 20000, MULTIPROCESSORS).blocks == MULTIPROCESSORS
+
+
+def test_odd_columns_go_into_wider_rows_of_whole_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller gets the first columns; the map of C is that of the wider rows, so that TMA stores them."""
+    recorder: Any = Recorder()
+    recorder.multiprocessor_count, recorder.clusters_at_once = MULTIPROCESSORS, lambda *_: 30
+    recorder.launch = lambda name, *arguments, **_: recorder.launches.append((name, arguments[2:]))
+    monkeypatch.setattr(wgmma_matmul, "tensor_map", lambda matrix, box: (tuple(matrix.shape), box))
+    monkeypatch.setattr(wgmma_pitched, "needs_hopper", lambda *_: None)
+    a, b = torch.empty(3345, 227, dtype=torch.bfloat16), torch.empty(227, 9113, dtype=torch.bfloat16)
+    c = wgmma_pitched.multiply_pitched(recorder, "here", a, b, a.dtype)
+    assert (tuple(c.shape), c.stride()) == ((3345, 9113), (9152, 1))
+    _, (name, (_, _, c_map, *rest)) = recorder.launches
+    assert name in wgmma_pitched.PITCHED
+    assert c_map[0] == (3345, 9152)
+    assert rest[:3] == [3345, 9113, 227]
+    assert rest[-1] == 0  # no thread stores
+    source = (LIBRARY / "shared" / "wgmma_kernels.cuh").read_text().split("define PITCHED_KERNELS")[1]
+    assert tuple(re.findall(r"WGMMA_KERNEL\((\w+)", source)) == wgmma_pitched.PITCHED
+    with pytest.raises(Refusal, match="cuda_wgmma stores the others"):
+        wgmma_pitched.multiply_pitched(recorder, "here", a, b[:, :9112], a.dtype)
 
 
 @pytest.mark.parametrize("tile", TILES.values(), ids=list(TILES))

@@ -1,0 +1,20 @@
+"""Launcher of cuda_wgmma_pitched.cu: 16-bit tiles on the tensor cores by TMA and wgmma."""
+
+import torch
+
+from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.wgmma_pitched import multiply_pitched
+
+DOMAIN = "n * s % 16 != 0 and m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
+MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+
+
+def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times B (k x n), a view of wider rows.
+
+    Raises Refusal for float32 and where wgmma is missing.
+    """
+    key = "matmul/cuda_wgmma_pitched"
+    if a.dtype == torch.float32:
+        raise Refusal(f"{key} multiplies 16-bit elements.")
+    return multiply_pitched(program, key, a, b, a.dtype)
