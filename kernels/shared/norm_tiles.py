@@ -4,9 +4,10 @@ import triton
 
 from roofscope.kernels.shared.row_tiles import TILE
 
-# Of few rows, which have a tile each: so many that one round adds their sums, and no fewer than that.
-MOST_PARTS, LEAST_PARTS = 64, 16
-LONGEST_DOUBLED = 4096  # columns of rows of which a program may have two
+# Of few rows, which have a tile each: fewer sums than the first are better twice as many, and of these the
+# second to the third half as many, as they take longer to add up than rows to come.
+LEAST_PARTS, MOST_PARTS, FEW_PARTS = 16, 64, 384
+LONGEST_DOUBLED = 2048  # columns of rows of which a program may then have two
 WARP_ELEMENTS = 512
 SUM_COLS, MOST_SUM_ROWS = 32, 256  # the tile of the kernel that adds the sums up
 
@@ -17,7 +18,7 @@ def stay_tile(rows: int, width: int) -> int:
     parts = triton.cdiv(rows, height)
     if parts < LEAST_PARTS:
         return max(height // 2, 1)
-    is_doubled = MOST_PARTS < parts <= MOST_SUM_ROWS * 2 and width <= LONGEST_DOUBLED
+    is_doubled = MOST_PARTS < parts <= FEW_PARTS and width <= LONGEST_DOUBLED
     return 2 * height if is_doubled else height
 
 

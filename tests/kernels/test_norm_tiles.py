@@ -15,6 +15,8 @@ from roofscope.kernels.shared.norm_tiles import stay_tile, sum_tile
         (10_000, 1024, 2),
         (600, 8192, 1),
         (9, 4096, 1),
+        (99, 4096, 1),
+        (16_384, 64, 32),
         (0, 16, 1),
     ],
 )
