@@ -22,9 +22,10 @@ struct AddRmsNorm : RmsNorm {
         for (int i = 0; i < PACK; ++i) left[i] += right[i];
         return pack_bits(left);
     }
-    __device__ __forceinline__ float join_edge(long long at) const {
+    __device__ __forceinline__ float join_edge(long long at) const { return join_edge(at, x[at], residual[at]); }
+    __device__ __forceinline__ float join_edge(long long at, const SCALAR& x, const SCALAR& residual) const {
         SCALAR sum;
-        from_float(to_float(x[at]) + to_float(residual[at]), sum);
+        from_float(to_float(x) + to_float(residual), sum);
         h[at] = sum;
         return to_float(sum);
     }

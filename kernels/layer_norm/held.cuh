@@ -13,9 +13,6 @@ struct HeldLayerNorm : LayerNorm {
     struct alignas(16) Sent {
         float count, mean, squares, beside;
     };
-    struct Edge {
-        float w, b;
-    };
     __device__ __forceinline__ HeldLayerNorm(const SCALAR* x, const ColumnVector& w, const ColumnVector& b, SCALAR* y)
         : LayerNorm{x, w, b, y} {}
 
@@ -49,10 +46,6 @@ struct HeldLayerNorm : LayerNorm {
     }
     __device__ __forceinline__ Scale scale_of_all(const Sent& all, long long cols) const {
         return {all.mean, rsqrtf(all.squares * one_of(cols) + EPSILON)};
-    }
-    __device__ __forceinline__ Edge edge(unsigned column) const { return {w.element(column), b.element(column)}; }
-    static __device__ __forceinline__ float map_edge(float value, const Edge& edge, const Scale& scale) {
-        return fmaf((value - scale.mean) * scale.factor, edge.w, edge.b);
     }
 
     template <int PACKS>

@@ -27,6 +27,9 @@ struct LayerNorm {
     struct Scale {
         float mean, factor;
     };
+    struct Edge {
+        float w, b;
+    };
     struct Extra {
         Bits w, b;
     };
@@ -104,7 +107,7 @@ struct LayerNorm {
     }
 
     __device__ __forceinline__ Scale scale_of(const Statistic& all, long long cols) const {
-        return {all.mean, rsqrtf(all.squares / static_cast<float>(cols) + EPSILON)};
+        return {all.mean, rsqrtf(all.squares * fast_reciprocal(static_cast<float>(cols)) + EPSILON)};
     }
     // Of a row in the registers of a row group, where a second sum takes less time than means that are joined pair by pair.
     template <int GROUP, int PACKS, int EDGES>
@@ -148,6 +151,10 @@ struct LayerNorm {
         w.expect(column);
         b.expect(column);
     }
+    __device__ __forceinline__ void expect_many(long long column, int columns) const {
+        w.expect_many(column, columns);
+        b.expect_many(column, columns);
+    }
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return {w.at<ALIGNED>(column), b.at<ALIGNED>(column)};
@@ -159,7 +166,8 @@ struct LayerNorm {
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = fmaf((values[i] - scale.mean) * scale.factor, weights[i], shifts[i]);
     }
-    __device__ __forceinline__ float map_element(float value, long long column, const Scale& scale) const {
-        return fmaf((value - scale.mean) * scale.factor, w.element(column), b.element(column));
+    __device__ __forceinline__ Edge edge(long long column) const { return {w.element(column), b.element(column)}; }
+    static __device__ __forceinline__ float map_edge(float value, const Edge& edge, const Scale& scale) {
+        return fmaf((value - scale.mean) * scale.factor, edge.w, edge.b);
     }
 };

@@ -17,16 +17,16 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.limits import MOST_SUMMED_IN_TILE, require_row_in_tile
+from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
 
 DOMAIN = "cols <= 2**15"
-TILE = 2048  # elements of a tile of short rows
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
 LONGEST_SUMS = 8192  # columns
 RUNS = 16  # of rows, where sums are taken apart
 STRIP_ROWS, STRIP_COLS = 16, 128  # the tile of the kernel that takes them
-SUM_ROWS, SUM_COLS = 64, 32  # the tile of the last kernel
 FEW_ROWS = 512  # of up to FEW_TILE columns, for which one launch does everything
-FEW_TILE, FEW_STRIP = 1024, 4096  # elements of its tiles of rows, and of all rows by some columns
+FEW_TILE, FEW_STRIP = 1024, 4096  # elements of its tiles of rows, and of all rows by some columns;
+MORE_ROWS = 264  # than these, tiles twice as large: more programs would only begin later
 
 
 @triton.jit
@@ -182,13 +182,13 @@ def run(
     width = triton.next_power_of_2(cols)
     if 0 < rows <= FEW_ROWS and width <= FEW_TILE:
         all_rows = triton.next_power_of_2(rows)
-        height = min(FEW_TILE // width, all_rows)
+        height = min((2 * FEW_TILE if rows > MORE_ROWS else FEW_TILE) // width, all_rows)
         strip = max(FEW_STRIP // all_rows, 16)
         grid = (triton.cdiv(rows, height) + triton.cdiv(cols, strip),)
         sizes = (rows, cols, height, width, all_rows, strip)
         _few_rows[grid](dy, x, w, mean, rstd, dx, dw, db, *sizes, num_warps=4)
         return dx, dw, db
-    height = min(max(TILE // width, 1), triton.next_power_of_2(max(rows, 1)))
+    height = stay_tile(rows, width)
     with_sums = width <= LONGEST_SUMS
     warps = min(max(width // 512, 4), 16 if with_sums else 32)
     programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
@@ -201,7 +201,8 @@ def run(
         sizes = (rows, triton.cdiv(rows, RUNS), cols, STRIP_ROWS, STRIP_COLS)
         _strips[grid](dy, x, mean, rstd, partial, *sizes, num_warps=4)
     grid = (triton.cdiv(cols, SUM_COLS), 2)
-    _columns[grid](partial, dw, db, parts, cols, SUM_ROWS, SUM_COLS, num_warps=4)
+    sum_rows, sum_warps = sum_tile(parts)
+    _columns[grid](partial, dw, db, parts, cols, sum_rows, SUM_COLS, num_warps=sum_warps)
     return dx, dw, db
 
 

@@ -16,9 +16,12 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
+from roofscope.kernels.shared.row_tiles import row_tile
 
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
-TILE = 2048  # elements, for the 128 threads of a program of short rows
+TILE = 2048  # elements, for the 128 threads of a program of short rows that are very many
+LONGER_THAN, MANY_ELEMENTS = 1024, 2**20  # columns and elements from which on rows are no more as others are
+TWO_WARPS_WIDTH, TWO_WARPS = 256, 2  # whose rows go faster by fewer warps
 LONGEST_ROW = 32768
 LONG_TILE = 8192
 PROGRAMS = 512  # for few long rows
@@ -152,7 +155,15 @@ def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         _quantize_long[(rows,)](x, q, scale, cols, LONG_TILE, num_warps=16)
         return q, scale
     width = triton.next_power_of_2(cols)
-    height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
-    warps = min(max(width // 512, 4), 32)
+    height, warps = tile_of(rows, cols)
     _quantize[(triton.cdiv(rows, height),)](x, q, scale, rows, cols, height, width, num_warps=warps)
     return q, scale
+
+
+def tile_of(rows: int, cols: int) -> tuple[int, int]:
+    """Rows and warps of a program: as for other rows, but of longer or very many ones larger tiles."""
+    width = triton.next_power_of_2(cols)
+    if width <= LONGER_THAN and rows * width < MANY_ELEMENTS:
+        return row_tile(rows, cols)
+    height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
+    return height, TWO_WARPS if width == TWO_WARPS_WIDTH else min(max(width // 512, 4), 32)

@@ -13,11 +13,12 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.limits import MOST_SUMMED_IN_TILE, require_row_in_tile
+from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
 
 DOMAIN = "cols <= 2**15"
-TILE = 2048  # elements of a tile of short rows
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
-SUM_ROWS, SUM_COLS = 64, 32  # the tile of the second kernel
+# Warps, of which a multiprocessor has two programs; of longer rows, that fewer would not hold.
+MOST_WARPS, LONGER_THAN, WARPS_OF_LONGER = 8, 8192, 32
 
 
 @triton.jit
@@ -71,13 +72,14 @@ def run(
         return dx, dw
     require_row_in_tile("rms_norm_backward/triton_persistent", cols, MOST_SUMMED_IN_TILE)
     width = triton.next_power_of_2(cols)
-    height = min(max(TILE // width, 1), triton.next_power_of_2(max(rows, 1)))
-    warps = min(max(width // 512, 4), 16)
+    height = stay_tile(rows, width)
+    warps = WARPS_OF_LONGER if width > LONGER_THAN else min(max(width // 512, 4), MOST_WARPS)
     programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
     partial = torch.empty((programs, cols), dtype=torch.float32, device=x.device)
     _backward[(programs,)](dy, x, w, rstd, dx, partial, rows, cols, height, width, num_warps=warps)
     grid = (triton.cdiv(cols, SUM_COLS),)
-    _columns[grid](partial, dw, programs, cols, SUM_ROWS, SUM_COLS, num_warps=4)
+    sum_rows, sum_warps = sum_tile(programs)
+    _columns[grid](partial, dw, programs, cols, sum_rows, SUM_COLS, num_warps=sum_warps)
     return dx, dw
 
 

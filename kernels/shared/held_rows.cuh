@@ -16,7 +16,6 @@
 //   over_warps(sent, first)              what all warps have sent: some of it each lane, `first` the first warp's
 //   Kept<PACKS>                          what is kept of packs: find(packs, inside), map(operation, p, extra, scale, values)
 //   Extras<PACKS, ALIGNED>               what the outputs need of the columns: load(operation, share), at(p, share)
-//   Edge, edge(column), map_edge(value, edge, scale)  the output of a single element, and what it needs of its column
 #pragma once
 
 #include "shared/cluster_exchange.cuh"

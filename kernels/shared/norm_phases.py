@@ -28,7 +28,8 @@ MOST_PIECES = 512  # of a row: a warp adds them up, and so does each block that 
 # So they are no shorter than such rounds of a block's threads, if they are enough for nearly the whole GPU.
 LEAST_ROUNDS, NEARLY_ALL = 4, 0.9
 PANELS_PER_MULTIPROCESSOR = 2
-BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many
+BLOCKS_PER_MULTIPROCESSOR = 8  # of panels times chunks, where rows are many;
+MORE_BLOCKS_PER_MULTIPROCESSOR = 16  # where panels alone are enough for the GPU, but end unevenly
 ROW_BLOCKS_PER_MULTIPROCESSOR = 4  # of a row that is alone, as many as run at once
 ROWS_OF_A_THREAD = 2  # at least, where more chunks would only leave more to add up
 CHUNK_ROWS = 32  # at least, where panels alone are two for each multiprocessor
@@ -62,7 +63,8 @@ def choose_phases(rows: int, cols: int, element_size: int, multiprocessor_count:
     across = _threads_across(rows, -(-cols // pack), multiprocessor_count)
     panels = -(-cols // (across * pack))
     wanted = PANELS_PER_MULTIPROCESSOR * multiprocessor_count
-    most_chunks = max(BLOCKS_PER_MULTIPROCESSOR * multiprocessor_count // panels, 1)
+    of_multiprocessor = MORE_BLOCKS_PER_MULTIPROCESSOR if panels >= wanted else BLOCKS_PER_MULTIPROCESSOR
+    most_chunks = max(of_multiprocessor * multiprocessor_count // panels, 1)
     steps = min(THREADS // across, 1 << max(rows - 1, 0).bit_length())
     if panels >= wanted:
         height = -(-rows // max(min(most_chunks, rows // CHUNK_ROWS), 1))

@@ -8,7 +8,6 @@ template <typename Norm>
 struct HeldRmsNorm : Norm {
     using Statistic = RmsNorm::Statistic;
     using Sent = Statistic;
-    using Edge = float;
     template <typename... Arguments>
     __device__ __forceinline__ HeldRmsNorm(const Arguments&... arguments) : Norm{arguments...} {}
 
@@ -27,8 +26,6 @@ struct HeldRmsNorm : Norm {
     __device__ __forceinline__ float scale_of_all(const Statistic& all, long long cols) const {
         return rsqrtf(all.squares * one_of(cols) + EPSILON);
     }
-    __device__ __forceinline__ Edge edge(unsigned column) const { return this->w.element(column); }
-    static __device__ __forceinline__ float map_edge(float value, Edge w, float scale) { return value * scale * w; }
 
     template <int PACKS>
     struct Kept {

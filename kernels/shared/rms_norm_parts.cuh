@@ -14,6 +14,7 @@ struct RmsNorm {
     };
     using Scale = float;
     using Extra = Bits;
+    using Edge = float;
     using Words = ColumnVector::Words;
 
     const SCALAR* x;
@@ -50,13 +51,14 @@ struct RmsNorm {
     }
 
     __device__ __forceinline__ Scale scale_of(const Statistic& all, long long cols) const {
-        return rsqrtf(all.squares / static_cast<float>(cols) + EPSILON);
+        return rsqrtf(all.squares * fast_reciprocal(static_cast<float>(cols)) + EPSILON);
     }
     __device__ __forceinline__ bool extras_are_aligned(long long column) const { return w.is_aligned(column); }
     __device__ __forceinline__ bool extras_begin_on_words() const { return w.is_aligned(0); }
     __device__ __forceinline__ Words words(long long column) const { return w.words(column); }
     static __device__ __forceinline__ Extra of_words(const Words& words, unsigned bytes) { return words.from(bytes); }
     __device__ __forceinline__ void expect(long long column) const { w.expect(column); }
+    __device__ __forceinline__ void expect_many(long long column, int columns) const { w.expect_many(column, columns); }
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long column) const {
         return w.at<ALIGNED>(column);
@@ -67,7 +69,6 @@ struct RmsNorm {
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
     }
-    __device__ __forceinline__ float map_element(float value, long long column, Scale scale) const {
-        return value * scale * w.element(column);
-    }
+    __device__ __forceinline__ Edge edge(long long column) const { return w.element(column); }
+    static __device__ __forceinline__ float map_edge(float value, Edge w, Scale scale) { return value * scale * w; }
 };

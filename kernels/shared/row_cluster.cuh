@@ -60,6 +60,13 @@ __device__ __forceinline__ void start_copies(
     }
 }
 
+// What all outputs need of the columns comes as far as L2 while the rows come. For all clusters by the first one, as few rows
+// are all under way at once, and each would wait for memory with every pack.
+template <typename Operation>
+__device__ __forceinline__ void expect_columns(const Operation& operation, const RowPart& part, int blocks) {
+    if (blockIdx.x < blocks) operation.expect_many(part.first, part.packs * PACK);
+}
+
 // Adds the pieces as they come.
 template <typename Operation, typename Load>
 __device__ __forceinline__ void add_pieces(
@@ -100,7 +107,10 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
     const SCALAR* x = operation.x + start;
     auto mine = Operation::nothing();
     if constexpr (Operation::INPUTS == 1) {
-        if (threadIdx.x == 0) start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
+        if (threadIdx.x == 0) {
+            start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
+            expect_columns(operation, part, blocks);
+        }
         if (part.has_edges()) edge = to_float(x[part.edge()]);  // under way while the packs come
         wait_for_blocks(blocks);
         expect_extras(operation, part);
@@ -117,6 +127,7 @@ __device__ __forceinline__ typename Operation::Statistic read_part(
             } else {
                 start_copies<1>({x + part.first}, {packs}, part.packs, arrived);
             }
+            expect_columns(operation, part, blocks);
         }
         if (part.has_edges()) edge = operation.join_edge(start + part.edge());
         wait_for_blocks(blocks);
@@ -144,7 +155,7 @@ __device__ __forceinline__ void finish_part(
     const auto all = over_cluster<Operation>(mine, blocks, rank);
     const auto scale = operation.scale_of(all, cols);
     write_packs<ALIGNED, COUNT>(operation, part, scale, y, packs, extras);
-    if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
+    if (part.has_edges()) from_float(operation.map_edge(edge, operation.edge(part.edge()), scale), y[part.edge()]);
 }
 
 // Each cluster takes a row.

@@ -8,10 +8,12 @@
 #include "shared/overlap.cuh"
 #include "shared/row_parts.cuh"
 
-// One input, or two that are joined: what this thread keeps of a row. What it does not have is OUTSIDE.
-template <int PACKS, typename Operation>
+// One input, or two that are joined: what this thread keeps of a row. What it does not have is OUTSIDE. `load_others` loads
+// what else the row needs, while these loads are under way: nothing in front of it waits.
+template <int PACKS, typename Operation, typename Load>
 __device__ __forceinline__ int load_row(
-    const Operation& operation, long long first, int packs, int thread, int threads, Bits (&kept)[PACKS]
+    const Operation& operation, long long first, int packs, int thread, int threads, Bits (&kept)[PACKS],
+    const Load& load_others
 ) {
     int inside = 0;
 #pragma unroll
@@ -23,7 +25,9 @@ __device__ __forceinline__ int load_row(
             ++inside;
         }
     }
-    if constexpr (Operation::INPUTS == 2) {
+    if constexpr (Operation::INPUTS == 1) {
+        load_others(inside);
+    } else {
         const SCALAR* other = operation.residual + first;
         SCALAR* joined = operation.h + first;
         const bool is_alike = is_aligned(other), joined_is_alike = is_aligned(joined);
@@ -33,6 +37,7 @@ __device__ __forceinline__ int load_row(
             const int at = (thread + p * threads) * PACK;
             if (p < inside) others[p] = is_alike ? load_bits(other + at) : load_elements(other + at);
         }
+        load_others(inside);
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
             if (p >= inside) break;
@@ -42,6 +47,24 @@ __device__ __forceinline__ int load_row(
     }
     return inside;
 }
+
+// An element that goes by itself, and what its output needs of its column: loaded together, as a row that waits for its
+// statistic and only then for its scales waits twice.
+template <typename Operation>
+struct Single {
+    SCALAR x, residual;
+    typename Operation::Edge edge;
+
+    __device__ __forceinline__ void load(const Operation& operation, long long start, long long column) {
+        x = operation.x[start + column];
+        if constexpr (Operation::INPUTS == 2) residual = operation.residual[start + column];
+        edge = operation.edge(column);
+    }
+    __device__ __forceinline__ float value(const Operation& operation, long long at) const {
+        if constexpr (Operation::INPUTS == 1) return to_float(x);
+        else return operation.join_edge(at, x, residual);
+    }
+};
 
 template <int GROUP, typename Operation>
 __device__ __forceinline__ typename Operation::Statistic over_row_group(const typename Operation::Statistic& mine) {
@@ -94,22 +117,27 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
     const long long row = group_row<GROUP>(), start = row * cols;
     const AlignedRun run(operation.x + start, row < rows ? cols : 0);
     Bits kept[PACKS];
-    float edges[EDGES] = {};
-    const int inside = load_row(operation, start + run.head, static_cast<int>(run.packs), thread, threads, kept);
-#pragma unroll
-    for (int p = 0; p < PACKS; ++p) {
-        if (p < inside) operation.expect(run.head + (thread + p * threads) * PACK);
-    }
+    Single<Operation> singles[EDGES] = {};
     int edges_here = 0;
+    const auto load_others = [&](int inside) {
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            if (p < inside) operation.expect(run.head + (thread + p * threads) * PACK);
+        }
+#pragma unroll
+        for (int e = 0; e < EDGES; ++e) {
+            const int edge = thread + e * threads;
+            if (edge >= run.edges) break;
+            singles[e].load(operation, start, run.edge_at(edge));
+            ++edges_here;
+        }
+    };
+    const int packs = static_cast<int>(run.packs);
+    const int inside = load_row(operation, start + run.head, packs, thread, threads, kept, load_others);
+    float edges[EDGES] = {};
 #pragma unroll
     for (int e = 0; e < EDGES; ++e) {
-        const int edge = thread + e * threads;
-        if (edge >= run.edges) break;
-        const long long at = start + run.edge_at(edge);
-        operation.expect(run.edge_at(edge));
-        if constexpr (Operation::INPUTS == 1) edges[e] = to_float(operation.x[at]);
-        else edges[e] = operation.join_edge(at);
-        ++edges_here;
+        if (e < edges_here) edges[e] = singles[e].value(operation, start + run.edge_at(thread + e * threads));
     }
     const auto scale = scale_of_row<GROUP>(operation, kept, inside, edges, edges_here, cols);
     keep_packed(kept);
@@ -119,8 +147,7 @@ __device__ __forceinline__ void rows_by_groups(const Operation& operation, long 
     for (int e = 0; e < EDGES; ++e) {
         const int edge = thread + e * threads;
         if (edge >= run.edges) break;
-        const long long column = run.edge_at(edge);
-        from_float(operation.map_element(edges[e], column, scale), y[column]);
+        from_float(operation.map_edge(edges[e], singles[e].edge, scale), y[run.edge_at(edge)]);
     }
 }
 
@@ -131,19 +158,22 @@ __device__ __forceinline__ void rows_by_elements(const Operation& operation, lon
     const long long row = thread_of_grid() / LANES, start = row * cols;
     const int lane = threadIdx.x % LANES, length = row < rows ? static_cast<int>(cols) : 0;
     float values[EACH];
+    Single<Operation> singles[EACH] = {};
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        if (lane + e * LANES < length) singles[e].load(operation, start, lane + e * LANES);
+    }
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         values[e] = Operation::outside();
-        if (lane + e * LANES >= length) continue;
-        const long long at = start + lane + e * LANES;
-        if constexpr (Operation::INPUTS == 1) values[e] = to_float(operation.x[at]);
-        else values[e] = operation.join_edge(at);
+        if (lane + e * LANES < length) values[e] = singles[e].value(operation, start + lane + e * LANES);
     }
     const auto mine = Operation::of_elements(values, lane < length ? (length - lane + LANES - 1) / LANES : 0);
     const auto scale = operation.scale_of(Operation::template over_lanes<LANES>(mine), cols);
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         const int column = lane + e * LANES;
-        if (column < length) from_float(operation.map_element(values[e], column, scale), operation.y[start + column]);
+        if (column < length)
+            from_float(operation.map_edge(values[e], singles[e].edge, scale), operation.y[start + column]);
     }
 }

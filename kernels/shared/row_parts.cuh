@@ -15,13 +15,14 @@
 //   extras_are_aligned(column)                      whether that begins on 16 bytes
 //   extras_begin_on_words(), Words, words(column), of_words(words, bytes)
 //                                                   whether the first column's does; the words that it lies in; itself
-//   expect(column)                                  lets what a pack's outputs need come nearer
-//   map_element(value, column, scale)               the output of an element
+//   expect(column), expect_many(column, columns)    lets what a pack's outputs need come nearer, or a part's
+//   Edge, edge(column), map_edge(value, edge, scale)  the output of an element, and what it needs of its column
 //   WRITTEN, WRITTEN_FROM_SHARED                    packs whose outputs a thread makes at once; if they lie in shared memory
 //
 // Of two inputs, x and residual, join(pack, pack) and join_edge(at) give what the rest is done with, and store it in h.
 #pragma once
 
+#include "shared/hopper.cuh"
 #include "shared/shifted.cuh"
 
 constexpr int READ = 4;            // packs that a thread adds at once
@@ -108,6 +109,14 @@ struct ColumnVector {
     // Lets what at() will load come nearer meanwhile, at the cost of no register.
     __device__ __forceinline__ void expect(long long column) const {
         asm volatile("prefetch.global.L1 [%0];" ::"l"(start + column));
+    }
+    // The same of many columns, from Hopper on: as far as L2, by one thread.
+    __device__ __forceinline__ void expect_many(long long column, int columns) const {
+#if __CUDA_ARCH__ >= 900
+        const SCALAR* address = start + column;
+        const unsigned past = bytes_past(address), bytes = (columns * sizeof(SCALAR) + past) / 16 * 16;
+        if (bytes) ask_l2(reinterpret_cast<const char*>(address) - past, bytes);
+#endif
     }
 };
 

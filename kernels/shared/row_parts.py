@@ -25,7 +25,7 @@ _MOST_THREADS = 512  # as in row_parts.cuh
 _MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
 _FEWER_ARE_ALLOWED = ("sm_12",)
 _PART_BYTES = 44 << 10  # of shared memory, in a block of many rows
-_CLUSTER_PACKS = 12  # of a thread, of which several blocks have a row
+_CLUSTER_PACKS, _CLUSTER_PACKS_OF_FEW = 12, 16  # of a thread, of which several blocks have a row
 _FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
 _FEW_ROWS_PART_BYTES = 128 << 10  # of a block of few rows, at most,
 _LEAST_SPREAD_BYTES = 8 << 10  # and at least, if others have some of the row too
@@ -108,7 +108,7 @@ def cluster_shape(
         blocks = _blocks_of_few_rows(rows, kept, multiprocessors, most, part_bytes)
     packs = packs_of_part(row_bytes // _PACK_BYTES, blocks) * inputs
     alone = min(-(-packs // _BLOCK_PACKS), _BLOCK_THREADS)
-    threads = alone if blocks == 1 else -(-packs // _CLUSTER_PACKS)
+    threads = alone if blocks == 1 else -(-packs // (_CLUSTER_PACKS_OF_FEW if few else _CLUSTER_PACKS))
     if few:
         beside = -(-rows // _at_once(blocks, multiprocessors))  # blocks of a multiprocessor
         wanted = min(packs // 2, _MOST_THREADS) if blocks == 1 else min(packs // 4, _CLUSTER_THREADS)

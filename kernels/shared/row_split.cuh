@@ -90,7 +90,7 @@ __device__ __forceinline__ void finish_part(
             write_pack<ALIGNED>(operation, scale, with.at(p, part), now[p], y + part.column(pack));
         }
     }
-    if (part.has_edges()) from_float(operation.map_element(edge, part.edge(), scale), y[part.edge()]);
+    if (part.has_edges()) from_float(operation.map_edge(edge, operation.edge(part.edge()), scale), y[part.edge()]);
 }
 
 // What the kernel before has joined is read where it has stored it: its packs may lie otherwise than those of x.

@@ -4,14 +4,20 @@ import triton
 import triton.language as tl
 
 SHORT = 512  # columns, or their next power of two
-SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each of its 32 threads
 # Two a multiprocessor of an H200; warps of a program then, at least, where rows are not shorter than SHORT.
 FEW_ROWS, WARPS_OF_FEW = 264, 4
-SPREAD_TO, SPREAD_OF_WARP = 1024, 128  # columns of few rows of which a warp has so many
-# Of very many rows padded to so many columns: elements of a program and its warps. A mask takes a thread as
+SPREAD_TO, SPREAD_OF_WARP = 1024, 128  # columns of few rows of which a warp has so many,
+SPREAD_MORE_TO, SPREAD_MORE_OF_WARP = 2048, 256  # and so many of longer ones
+# Programs that short rows are spread over: each takes time to start, whatever it has to do.
+SPREAD = 1024
+MANY_ROWS = 8192
+SHORT_TILE, TILE_OF_MANY = 512, 1024  # elements of a program of short rows, at most
+# Of rows padded to so many columns: elements of a program, at least, and its warps. A mask takes a thread as
 # many instructions as it has elements; rows that fill their tile come by whole words, better more at once.
-NARROW, NARROW_TILE, NARROW_WARPS = 16, 512, 2
-SPREAD = 1024  # programs that short rows are spread over before any of them takes two
+NARROW, NARROW_TILE, NARROW_WARPS, WARPS_OF_FULL = 16, 256, 4, 2
+LEAST_TILES = {32: 512, 64: 128}  # of rows so wide: the same, least
+TWO_WARPS_TO = 64  # columns, of SHORT_TILE elements
+ALONE, ALONE_ROWS, ALONE_WARPS = 1024, 2048, 4  # columns of which up to so many rows have a program each
 TILE = 2048  # elements, for the 128 threads of a program of longer rows
 
 
@@ -19,18 +25,31 @@ def row_tile(rows: int, cols: int, per_warp: int = 1024) -> tuple[int, int]:
     """Rows and warps of a program for rows that are padded to the next power of two.
 
     Long rows have a warp for each ``per_warp`` elements. Short ones share one warp, which reduces a row
-    without shared memory, unless they are few, or very short, padded and very many.
+    without shared memory, unless they are few, or very short.
     """
     width = triton.next_power_of_2(cols)
     if width >= SHORT and rows <= FEW_ROWS:
-        of_warp = SPREAD_OF_WARP if width <= SPREAD_TO else per_warp
+        of_warp = SPREAD_MORE_OF_WARP if width <= SPREAD_MORE_TO else per_warp
+        of_warp = SPREAD_OF_WARP if width <= SPREAD_TO else of_warp
         return 1, min(max(width // of_warp, WARPS_OF_FEW), 32)
-    if width <= SHORT:
-        spread = 1 << max(rows // SPREAD, 1).bit_length() - 1
-        if cols < width <= NARROW and spread * width >= NARROW_TILE:
-            return NARROW_TILE // width, NARROW_WARPS
-        return min(SHORT_TILE // width, spread), 1
+    if width < SHORT:
+        return _short_tile(rows, width, is_full=cols == width)
+    if width == SHORT:
+        return 2 if rows >= 2 * SPREAD else 1, 1
+    if width == ALONE and rows <= ALONE_ROWS:
+        return 1, ALONE_WARPS
     return min(max(TILE // width, 1), triton.next_power_of_2(rows)), min(max(width // per_warp, 4), 32)
+
+
+def _short_tile(rows: int, width: int, *, is_full: bool) -> tuple[int, int]:
+    """The same of rows shorter than SHORT: as many as leave no more programs than SPREAD, if registers do."""
+    spread = triton.next_power_of_2(triton.cdiv(rows, SPREAD)) * width
+    if width <= NARROW:
+        elements = min(max(spread, NARROW_TILE), TILE_OF_MANY)
+        return elements // width, WARPS_OF_FULL if is_full and elements == TILE_OF_MANY else NARROW_WARPS
+    least = LEAST_TILES.get(width, width)
+    elements = min(max(spread, least), SHORT_TILE if rows < MANY_ROWS else TILE_OF_MANY)
+    return elements // width, 2 if width <= TWO_WARPS_TO and elements == SHORT_TILE else 1
 
 
 @triton.jit

@@ -33,7 +33,8 @@ _LEAST_KEPT_ELEMENTS = 3 * 2**18
 _HELD_BYTES = 2  # of the elements of rows that lanes keep
 _MOST_THREADS = 512  # of a block that is a row group
 _BLOCK_PACKS = (4, 8)  # of a thread then, at most
-_FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work
+_FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work,
+_FEW_PACKED_COLS = 16  # and shorter ones go by elements, wherever they begin: packs would be for few blocks
 _FEW_ROWS_THREADS = 64  # of a block then
 _UNEVEN_BLOCKS = 4  # of a multiprocessor, at most, where calls start early
 
@@ -83,7 +84,8 @@ def launch_rows(
     rows, cols = x.shape
     tensors = (x, *others)
     access = access_bytes(cols, *tensors)
-    few_elements = 0 < cols <= by_elements and access < PACK_BYTES
+    are_few = rows <= _FEW_ROWS and cols <= _FEW_PACKED_COLS and x.element_size() == _HELD_BYTES
+    few_elements = 0 < cols <= by_elements and (access < PACK_BYTES or are_few)
     if found := ones_of(x, access, ones):
         group, grid, block = found
     elif slab and (found := many_short_rows(slab, x, *others)):

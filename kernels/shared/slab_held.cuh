@@ -30,7 +30,7 @@ __device__ __forceinline__ void rows_of_slab(const Operation& operation, long lo
         }
         const auto scale = operation.scale_of(Operation::of_elements(values, slab.cols), cols);
         if constexpr (Row::HAS_SINGLE) {
-            from_float(operation.map_element(values[0], row.single(), scale), row.row[row.single()]);
+            from_float(operation.map_edge(values[0], operation.edge(row.single()), scale), row.row[row.single()]);
         }
 #pragma unroll
         for (int a = 0; a < EACH / Row::EACH; ++a) {
@@ -39,7 +39,7 @@ __device__ __forceinline__ void rows_of_slab(const Operation& operation, long lo
 #pragma unroll
             for (int i = 0; i < Row::EACH; ++i) {
                 const float value = values[Row::SINGLES + a * Row::EACH + i];
-                from_float(operation.map_element(value, row.column(a) + i, scale), access.element[i]);
+                from_float(operation.map_edge(value, operation.edge(row.column(a) + i), scale), access.element[i]);
             }
             row.access(a) = access;
         }

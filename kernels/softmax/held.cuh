@@ -16,7 +16,6 @@ struct HeldSoftmax : Softmax {
     struct alignas(8) Sent {
         float highest, total;
     };
-    struct Edge {};
     struct Whole {
         float highest, factor;
     };
@@ -41,7 +40,6 @@ struct HeldSoftmax : Softmax {
     __device__ __forceinline__ Whole scale_of_all(const Sent& all, long long) const {
         return {all.highest, fast_reciprocal(all.total)};
     }
-    __device__ __forceinline__ Edge edge(unsigned) const { return {}; }
     static __device__ __forceinline__ float map_edge(float value, const Edge&, const Whole& whole) {
         return power_of(value, base_of(whole.highest)) * whole.factor;
     }

@@ -13,6 +13,7 @@ struct Softmax {
         float base, factor;
     };
     struct Extra {};
+    struct Edge {};
     using Words = Extra;
 
     const SCALAR* x;
@@ -57,6 +58,7 @@ struct Softmax {
     __device__ __forceinline__ Words words(long long) const { return {}; }
     static __device__ __forceinline__ Extra of_words(const Words&, unsigned) { return {}; }
     __device__ __forceinline__ void expect(long long) const {}
+    __device__ __forceinline__ void expect_many(long long, int) const {}
     template <bool ALIGNED>
     __device__ __forceinline__ Extra extra(long long) const {
         return {};
@@ -65,7 +67,8 @@ struct Softmax {
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = power_of(values[i], scale.base) * scale.factor;
     }
-    __device__ __forceinline__ float map_element(float value, long long, const Scale& scale) const {
+    __device__ __forceinline__ Edge edge(long long) const { return {}; }
+    static __device__ __forceinline__ float map_edge(float value, const Edge&, const Scale& scale) {
         return power_of(value, scale.base) * scale.factor;
     }
 };

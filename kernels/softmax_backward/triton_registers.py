@@ -23,6 +23,8 @@ PROGRAMS = 512  # for few long rows
 # Rows so few that all are at work at once with a program each, of a warp for so many elements: a row takes
 # less time where more warps have it.
 SPREAD_FROM, SPREAD_TO, SPREAD_ELEMENTS, ELEMENTS_OF_WARP = 512, 2048, 2**20, 128
+# Elements of a warp of other rows, and of those of more columns: more warps wait longer for each other.
+OF_WARP, LONG_FROM, LONG_OF_WARP = 256, 4096, 512
 
 
 @triton.jit
@@ -116,7 +118,7 @@ def tile_of(rows: int, cols: int) -> tuple[int, int]:
     width = triton.next_power_of_2(cols)
     if SPREAD_FROM <= width <= SPREAD_TO and rows * width <= SPREAD_ELEMENTS:
         return 1, width // ELEMENTS_OF_WARP
-    return row_tile(rows, cols, per_warp=256)
+    return row_tile(rows, cols, per_warp=LONG_OF_WARP if width > LONG_FROM else OF_WARP)
 
 
 def _launch_pieces(dy: torch.Tensor, y: torch.Tensor, dx: torch.Tensor) -> None:

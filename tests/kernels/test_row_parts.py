@@ -134,6 +134,10 @@ def test_few_long_rows_have_blocks_on_all_multiprocessors(
     assert shape.threads <= 320
 
 
+def test_few_long_rows_that_are_copied_have_no_more_threads_than_a_quarter_of_those_at_once() -> None:
+    assert row_parts.cluster_shape(13, 203_844 * 2, 2, MULTIPROCESSORS).threads == 256
+
+
 @pytest.mark.parametrize(
     ("rows", "cols", "shape"),
     [

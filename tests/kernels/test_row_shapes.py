@@ -39,6 +39,11 @@ def test_phases_cover_the_matrix(element_size: int, multiprocessors: int) -> Non
             assert min(rows, sizes.height) <= norm_phases.FEW_ROUNDS * (sizes.block // sizes.across)
 
 
+@pytest.mark.parametrize(("rows", "cols", "chunks"), [(216, 90_813, 5), (81, 151_953, 2), (146, 6511, 10)])
+def test_panels_that_are_enough_are_cut_for_an_even_end(rows: int, cols: int, chunks: int) -> None:
+    assert norm_phases.choose_phases(rows, cols, 2, 132).chunks == chunks
+
+
 @pytest.mark.parametrize(
     ("rows", "cols", "rows_of_a_thread"),
     [

@@ -110,7 +110,21 @@ TILES = {
     "row_sum": ((5001, 5), (65_537, 3), (129, 8), (1, 1), (1097, 23), (20, 200), (2053, 39), (3, 5965)),
     "transpose": ((3, 51_986), (51_986, 3), (14, 20_011), (105, 167)),
     "dequantize_int8": ((988, 45), (5001, 30), (1, 63), (77, 64), (2, 65), (70, 311), (70_001, 3)),
+    **dict.fromkeys(
+        ("softmax", "softmax_backward", "rms_norm", "layer_norm", "add_rms_norm", "quantize_int8"),
+        ((200, 3), (33, 32), (1100, 59)),
+    ),
+    "rms_norm_backward": ((131, 600), (1233, 11)),
+    "layer_norm_backward": ((265, 70), (131, 1100)),
 }
+STEMS = (
+    "triton_tiles",
+    "triton_row_tiles",
+    "triton_pieces",
+    "triton_registers",
+    "triton_rows",
+    "triton_persistent",
+)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +132,7 @@ TILES = {
     [
         (kernel, version, *shape)
         for kernel, version in VERSIONS
-        if version.stem in ("triton_tiles", "triton_row_tiles", "triton_pieces")
+        if version.stem in STEMS
         for shape in TILES.get(kernel.spec.name, ())
     ],
     ids=name_of,

@@ -1,0 +1,28 @@
+"""Tiles of the gradients of the norms in Triton by a grid that stays, and how its sums are added."""
+
+import triton
+
+from roofscope.kernels.shared.row_tiles import TILE
+
+# Of few rows, which have a tile each: fewer sums than the first are better twice as many, and of these the
+# second to the third half as many, as they take longer to add up than rows to come.
+LEAST_PARTS, MOST_PARTS, FEW_PARTS = 16, 64, 384
+LONGEST_DOUBLED = 2048  # columns of rows of which a program may then have two
+WARP_ELEMENTS = 512
+SUM_COLS, MOST_SUM_ROWS = 32, 256  # the tile of the kernel that adds the sums up
+
+
+def stay_tile(rows: int, width: int) -> int:
+    """Rows of a tile of ``width`` columns."""
+    height = min(max(TILE // width, 1), triton.next_power_of_2(max(rows, 1)))
+    parts = triton.cdiv(rows, height)
+    if parts < LEAST_PARTS:
+        return max(height // 2, 1)
+    is_doubled = MOST_PARTS < parts <= FEW_PARTS and width <= LONGEST_DOUBLED
+    return 2 * height if is_doubled else height
+
+
+def sum_tile(parts: int) -> tuple[int, int]:
+    """Rows and warps of the tile that adds ``parts`` up: all at once, if they are not too many."""
+    rows = min(max(triton.next_power_of_2(parts), SUM_COLS), MOST_SUM_ROWS)
+    return rows, max(rows * SUM_COLS // WARP_ELEMENTS, 1)
