@@ -35,21 +35,24 @@ __device__ __forceinline__ float sum_of(const Pack& pack) {
 // This thread's share of the sum of a run of packs.
 __device__ __forceinline__ float sum_of_packs(const SCALAR* x, long long packs, int thread, int threads) {
     float sum[UNROLL] = {};  // apart from each other, so that no addition waits for the one before
+    const long long round = static_cast<long long>(UNROLL) * threads;
     long long pack = thread;
-    for (; pack + (UNROLL - 1) * threads < packs; pack += UNROLL * threads) {
+    for (long long left = packs; left > round; left -= round, pack += round) {
         Pack values[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) values[u] = load_pack(x + (pack + u * threads) * PACK);
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) sum[u] += sum_of(values[u]);
     }
-    Pack values[UNROLL - 1] = {};  // what is left, under way at once too
+    // The last round, or the only one, is under way at once too, be it whole or not: some threads of a block would else
+    // wait twice.
+    Pack values[UNROLL] = {};
 #pragma unroll
-    for (int u = 0; u < UNROLL - 1; ++u) {
+    for (int u = 0; u < UNROLL; ++u) {
         if (pack + u * threads < packs) values[u] = load_pack(x + (pack + u * threads) * PACK);
     }
 #pragma unroll
-    for (int u = 0; u < UNROLL - 1; ++u) sum[u] += sum_of(values[u]);
+    for (int u = 0; u < UNROLL; ++u) sum[u] += sum_of(values[u]);
 #pragma unroll
     for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];
     return sum[0];
