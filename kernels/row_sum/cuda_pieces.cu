@@ -5,8 +5,8 @@
 //   short rows begin on no 16 bytes and are many, a thread has one, in shared memory, or of up to four columns
 //   PACK rows, in registers. Of float32 in many rows a warp has up to four of some hundred columns, one element a lane
 //   and access: nothing is to be aligned, and all is under way.
-//   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
-//   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
+//   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, of most rows all that it has,
+//   and the row group adds up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
 //   one works. About as fast, but wrong on two streams at once: one kernel whose last block waits for the
 //   others, by flags that it resets for the next call. An atomic counter of blocks that have ended is slower.

@@ -5,10 +5,10 @@
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes,
 //   or where they begin on no 16 bytes a thread, by way of shared memory; of up to five columns a thread has PACK rows.
 //   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned.
-//   Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and
-//   the row group adds up.
-//   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
-//   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
+//   Each thread takes otherwise every so-manyth pack of 16 bytes, sums in float, and the row group adds up: HELD packs
+//   under way at once where a block has no more of a row, else UNROLL of them, as in warps and pieces.
+//   x passes through; w is read again by every row and stays in L1. Of longer rows two loads under way and 256 threads
+//   were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
 //   a block takes the same piece of ROWS rows at once, and has w in registers. Blocks in a row take the same
 //   piece of w. A second kernel adds up the pieces, always in the same order, as in row_sum/cuda_pieces.

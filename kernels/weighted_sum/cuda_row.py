@@ -1,4 +1,4 @@
-"""Launches ``cuda_row.cu``: weighted sum of rows, a warp a row up to 4 KiB, one or more blocks above."""
+"""Launches ``cuda_row.cu``: weighted sum of rows, a warp a row up to 2 or 4 KiB, one or more blocks above."""
 
 import torch
 

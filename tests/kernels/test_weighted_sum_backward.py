@@ -88,7 +88,8 @@ def test_parts_have_each_row_and_each_column_once(dtype: torch.dtype) -> None:
                 assert sizes[:2] == [rows, cols]
                 assert blocks == len(partial) <= MULTIPROCESSORS
                 assert threads == cuda_phases.RING_THREADS + 32
-                check_ring(rows, cols, *sizes[2:], how["shared_bytes"], int(name[-1]))
+                own, height, stages = sizes[2:]
+                check_ring(rows, cols, own, height, stages, how["shared_bytes"], int(name[-1]))
                 continue
             across, height = sizes[2:]
             columns = across if "single" in name else across * 16 // dtype.itemsize
