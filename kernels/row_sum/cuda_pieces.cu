@@ -5,8 +5,8 @@
 //   short rows begin on no 16 bytes and are many, a thread has one, in shared memory, or of up to four columns
 //   PACK rows, in registers. Of float32 in many rows a warp has up to four of some hundred columns, one element a lane
 //   and access: nothing is to be aligned, and all is under way.
-//   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, and the row group adds
-//   up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
+//   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, of most rows all that it has,
+//   and the row group adds up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
 //   one works. About as fast, but wrong on two streams at once: one kernel whose last block waits for the
 //   others, by flags that it resets for the next call. An atomic counter of blocks that have ended is slower.
@@ -35,21 +35,24 @@ __device__ __forceinline__ float sum_of(const Pack& pack) {
 // This thread's share of the sum of a run of packs.
 __device__ __forceinline__ float sum_of_packs(const SCALAR* x, long long packs, int thread, int threads) {
     float sum[UNROLL] = {};  // apart from each other, so that no addition waits for the one before
+    const long long round = static_cast<long long>(UNROLL) * threads;
     long long pack = thread;
-    for (; pack + (UNROLL - 1) * threads < packs; pack += UNROLL * threads) {
+    for (long long left = packs; left > round; left -= round, pack += round) {
         Pack values[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) values[u] = load_pack(x + (pack + u * threads) * PACK);
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) sum[u] += sum_of(values[u]);
     }
-    Pack values[UNROLL - 1] = {};  // what is left, under way at once too
+    // The last round, or the only one, is under way at once too, be it whole or not: some threads of a block would else
+    // wait twice.
+    Pack values[UNROLL] = {};
 #pragma unroll
-    for (int u = 0; u < UNROLL - 1; ++u) {
+    for (int u = 0; u < UNROLL; ++u) {
         if (pack + u * threads < packs) values[u] = load_pack(x + (pack + u * threads) * PACK);
     }
 #pragma unroll
-    for (int u = 0; u < UNROLL - 1; ++u) sum[u] += sum_of(values[u]);
+    for (int u = 0; u < UNROLL; ++u) sum[u] += sum_of(values[u]);
 #pragma unroll
     for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];
     return sum[0];

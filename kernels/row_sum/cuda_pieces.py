@@ -13,7 +13,7 @@ MOST_ELEMENTS, ELEMENTS_OF_LANE = 8, 4  # of a row that goes element by element
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 288, 2**15
 COLUMNS = Columns({4: 4, 8: 2, 16: 1, 32: 1}, {4: 2, 8: 2, 16: 1, 32: 1})  # of float32
 LONGEST_WARP_ROW_BYTES = 4096
-LONGEST_WARP_ROW_OF_FEW_BYTES = 1024
+LONGEST_WARP_ROW_OF_FEW_BYTES = 2048  # UNROLL packs a lane
 FEW_ROWS_PER_MULTIPROCESSOR = 8
 MOST_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
@@ -58,11 +58,7 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         return y
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
     if wanted < 2 or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        # Just enough threads to have the whole row under way, in whole warps; of few rows without the loop.
-        packs = UNROLL - 1 if few else UNROLL
-        warps = -(-row_bytes // (PACK_BYTES * packs * WARP))
-        most = MANY_THREADS if rows < program.multiprocessor_count else MOST_THREADS
-        threads = min(warps * WARP, most)
+        threads = block_threads(rows, row_bytes, program.multiprocessor_count)
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
         program.launch("row_sum_block", rows, threads, x, y, cols, overlaps=True)
         return y
@@ -80,6 +76,16 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     program.launch(name, (rows, pieces), threads, x, sums, cols, length, overlaps=True)
     program.launch("row_sum_pieces", rows, -(-pieces // WARP) * WARP, sums, y, pieces, overlaps=True)
     return y
+
+
+def block_threads(rows: int, row_bytes: int, multiprocessors: int) -> int:
+    """Just enough to have a whole row under way, in whole warps; of few rows with a pack each to spare."""
+    packs = UNROLL - 1 if rows <= FEW_ROWS_PER_MULTIPROCESSOR * multiprocessors else UNROLL
+    threads = -(-row_bytes // (PACK_BYTES * packs * WARP)) * WARP
+    if threads <= MANY_THREADS:
+        return threads
+    holds = row_bytes <= MANY_THREADS * UNROLL * PACK_BYTES
+    return MANY_THREADS if holds or rows < multiprocessors else MOST_THREADS
 
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:

@@ -2,10 +2,11 @@
 
 Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
-them in tiles of ROWS x COLS elements, 32 a thread, or 8 where that would make few programs. Each element of a
-tile has its own float32 sum; they are added up once, at the end. Rows of up to seven columns have a thread
-each: no thread then waits for another. Sums of pieces are added by a second kernel, always in the same order;
-on Hopper and later that is launched while the first one works.
+them in tiles of ROWS x COLS elements, 32 a thread, or 8 where that would make few programs. A row of more
+than WIDEST columns is one tile of a program, 16 a thread, so that all of it is under way at once. Each
+element of a tile has its own float32 sum; they are added up once, at the end. Rows of up to seven columns
+have a thread each: no thread then waits for another. Sums of pieces are added by a second kernel, always in
+the same order; on Hopper and later that is launched while the first one works.
 Idea: weighted_sum/triton_row_tiles without the weights; the two stages after Harris, "Optimizing Parallel
 Reduction in CUDA"; programmatic dependent launch as in row_sum/cuda_pieces.
 """
@@ -17,16 +18,15 @@ from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
 from roofscope.kernels.shared.sum_tiles import (
     FEW_COLUMNS,
-    OF_WARP,
     WIDEST,
     rows_of_piece,
     sum_few_columns,
     sum_tile,
 )
 
-MANY_ROWS = 2048  # that keep a GPU busy to the end, a few to a program
-LONGEST_WHOLE_ROW = 16384  # of fewer rows: a tile of up to 512 threads
-FEW_ROWS, MOST_WARPS = 264, 16  # a multiprocessor has one or two of them, with threads to spare
+WHOLE_ROW_OF_WARP = 512  # elements that a warp has of a row that a program has alone
+LONGEST_WHOLE_ROW = 16384  # in one tile, of up to 1024 threads
+MANY_ROWS, LONGEST_OF_MANY = 90, 32768  # of which two such tiles take no longer than pieces
 PROGRAMS = 512  # for longer ones, of 128 or 256 threads
 SHORTEST_PIECE = 4096
 WIDEST_PIECE = 8192  # columns of a tile
@@ -77,16 +77,14 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if cols <= FEW_COLUMNS:
         sum_few_columns(x, None, y)
         return y
-    if rows >= MANY_ROWS or cols <= WIDEST:
+    if cols <= WIDEST:
         height, width, warps = sum_tile(rows, cols)
         grid = (triton.cdiv(rows, height), 1)
         _row_sum[grid](x, y, rows, cols, cols, height, width, False, num_warps=warps)
         return y
-    if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS:
+    if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS or (rows >= MANY_ROWS and cols <= LONGEST_OF_MANY):
         width = min(triton.next_power_of_2(cols), LONGEST_WHOLE_ROW)
-        warps = width // 1024
-        if rows <= FEW_ROWS:
-            warps = min(width // OF_WARP, MOST_WARPS)
+        warps = max(width // WHOLE_ROW_OF_WARP, 1)
         _row_sum[(rows, 1)](x, y, rows, cols, cols, 1, width, False, num_warps=warps)
         return y
 

@@ -5,10 +5,10 @@
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes,
 //   or where they begin on no 16 bytes a thread, by way of shared memory; of up to five columns a thread has PACK rows.
 //   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned.
-//   Each thread takes otherwise every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and
-//   the row group adds up.
-//   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
-//   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
+//   Each thread takes otherwise every so-manyth pack of 16 bytes, sums in float, and the row group adds up: HELD packs
+//   under way at once where a block has no more of a row, else UNROLL of them, as in warps and pieces.
+//   x passes through; w is read again by every row and stays in L1. Of longer rows two loads under way and 256 threads
+//   were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
 //   a block takes the same piece of ROWS rows at once, and has w in registers. Blocks in a row take the same
 //   piece of w. A second kernel adds up the pieces, always in the same order, as in row_sum/cuda_pieces.
@@ -21,6 +21,7 @@
 #include "shared/slab_rows.cuh"
 
 constexpr int UNROLL = 2;  // as in cuda_row.py
+constexpr int HELD = 4;    // as in cuda_row.py: packs of a thread that has nothing else of a row
 constexpr int ROWS = 4;    // whose pieces a block takes at once
 
 // `w` at the same distance from 16-byte alignment as the row gives packs, else single elements.
@@ -97,6 +98,44 @@ extern "C" __global__ void weighted_sum_block(
     const long long row = blockIdx.x;
     const float sum = block_sum(partial_sum(x + row * cols, w, cols, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) from_float(sum, y[row]);
+}
+
+// The packs of a row that no thread has more than HELD of: all are under way at once, and so are their weights.
+template <bool PACKED>
+__device__ __forceinline__ float sum_held_packs(const SCALAR* x, const SCALAR* w, int packs) {
+    Pack values[HELD] = {}, weights[HELD] = {};
+    const int thread = threadIdx.x, threads = blockDim.x;
+#pragma unroll
+    for (int h = 0; h < HELD; ++h) {
+        if (thread + h * threads < packs) values[h] = load_pack(x + (thread + h * threads) * PACK);
+    }
+#pragma unroll
+    for (int h = 0; h < HELD; ++h) {
+        if (thread + h * threads < packs) weights[h] = weights_at<PACKED>(w + (thread + h * threads) * PACK);
+    }
+    float sum = 0.0f;
+#pragma unroll
+    for (int h = 0; h < HELD; ++h) sum = dot(values[h], weights[h], sum);
+    return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(1024) weighted_sum_held(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long cols
+) {
+    start_early();
+    x += blockIdx.x * cols;
+    const AlignedRun run(x, cols);
+    const int packs = static_cast<int>(run.packs);
+    float sum = 0.0f;
+    if (static_cast<int>(threadIdx.x) < run.edges) {
+        const long long at = run.edge_at(threadIdx.x);
+        sum = to_float(x[at]) * to_float(w[at]);
+    }
+    x += run.head;
+    w += run.head;
+    sum += is_aligned(w) ? sum_held_packs<true>(x, w, packs) : sum_held_packs<false>(x, w, packs);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) from_float(sum, y[blockIdx.x]);
 }
 
 // Short rows that begin on 16 bytes, as w does: some lanes with up to two packs each.

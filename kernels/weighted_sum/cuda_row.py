@@ -1,4 +1,4 @@
-"""Launches ``cuda_row.cu``: weighted sum of rows, a warp a row up to 4 KiB, one or more blocks above."""
+"""Launches ``cuda_row.cu``: weighted sum of rows, a warp a row up to 2 or 4 KiB, one or more blocks above."""
 
 import torch
 
@@ -7,11 +7,13 @@ from roofscope.kernels.shared.few_columns import THREADS, few_columns_of
 from roofscope.kernels.shared.rows import are_packed, starts_early
 from roofscope.kernels.shared.slab import Space, launch_slab, slab_of
 
-UNROLL = 2  # as in cuda_row.cu
+UNROLL, HELD = 2, 4  # as in cuda_row.cu
 ROWS = 4
 PACK_BYTES = 16
 MOST_FEW_COLUMNS, FEWEST_THREADS = 5, 2**12  # of some rows each
 LONGEST_WARP_ROW_BYTES = 4096
+# Fewer rows have a block each, which has all of one under way at once; more blocks would take time.
+LONGEST_WARP_ROW_OF_FEW_BYTES, FEW_WARP_ROWS = 2048, 4000
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 512, 2**10
 SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES: a thread has a row
 SHORT_SLAB_ROW_BYTES = 128
@@ -19,10 +21,10 @@ FEWEST_COLUMNS = 65
 COLUMNS = Columns({4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2})  # of float32
 PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
-MANY_THREADS = 1024  # of a row that a multiprocessor has alone
+MANY_THREADS = 1024  # of a row that is under way at once, or that a multiprocessor has alone
 FEW_ROWS_PER_MULTIPROCESSOR = 2  # more of them keep a GPU busy with a block each
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows
-BLOCKS_PER_MULTIPROCESSOR = 8
+BLOCKS_PER_MULTIPROCESSOR = {1: 4, ROWS: 8}  # with pieces of so many rows
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -48,17 +50,15 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         blocks = -(-rows * lanes // threads)
         program.launch(f"weighted_sum_pairs_{lanes}", blocks, threads, x, w, y, rows, cols, overlaps=True)
         return y
-    if row_bytes <= LONGEST_WARP_ROW_BYTES:
+    if row_bytes <= (LONGEST_WARP_ROW_OF_FEW_BYTES if rows <= FEW_WARP_ROWS else LONGEST_WARP_ROW_BYTES):
         blocks = -(-rows // WARPS)
         program.launch("weighted_sum_warp", blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
         return y
     few = rows < program.multiprocessor_count * FEW_ROWS_PER_MULTIPROCESSOR
     if not few or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        # Just enough threads to have the whole row under way, in whole warps.
-        warps = -(-row_bytes // (PACK_BYTES * UNROLL * WARP))
-        threads = min(warps * WARP, MANY_THREADS if rows <= program.multiprocessor_count else MOST_THREADS)
+        name, threads = block_of(rows, row_bytes, program.multiprocessor_count)
         early = starts_early(rows, program.multiprocessor_count)
-        program.launch("weighted_sum_block", rows, threads, x, w, y, cols, overlaps=early)
+        program.launch(f"weighted_sum_{name}", rows, threads, x, w, y, cols, overlaps=early)
         return y
 
     starts = (row_bytes, x.data_ptr(), w.data_ptr())
@@ -66,7 +66,7 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     groups = -(-rows // together)
     # Pieces of whole rounds of the block's loop.
     round_length = MOST_THREADS * UNROLL * PACK_BYTES // x.element_size()
-    blocks = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
+    blocks = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR[together]
     length = -(-cols * groups // (blocks * round_length)) * round_length
     pieces = -(-cols // length)
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
@@ -75,6 +75,14 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     program.launch(f"weighted_sum_{name}_piece", grid, MOST_THREADS, *arguments, overlaps=True)
     program.launch("weighted_sum_pieces", rows, 4 * WARP, sums, y, pieces, overlaps=True)
     return y
+
+
+def block_of(rows: int, row_bytes: int, multiprocessors: int) -> tuple[str, int]:
+    """The kernel that gives a block a row, and just enough threads to have all of it under way."""
+    threads = -(-row_bytes // (PACK_BYTES * HELD * WARP)) * WARP
+    if threads <= MANY_THREADS:
+        return "held", threads
+    return "block", MANY_THREADS if rows <= multiprocessors else MOST_THREADS
 
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:

@@ -21,6 +21,7 @@ import triton.language as tl
 from roofscope.kernels.shared.sum_tiles import (
     ENOUGH_PROGRAMS,
     FEW_COLUMNS,
+    MANY_PROGRAMS,
     TILE,
     WIDEST,
     rows_of_piece,
@@ -31,6 +32,7 @@ from roofscope.kernels.shared.sum_tiles import (
 SHORTEST_PIECE = 16384  # elements of a row
 PROGRAMS = 1000  # for few rows; 1024 and 512 put pieces a power of two apart, which the memory likes less
 WHOLE_ROW_OF_WARP = 512  # elements that a warp has of a row that a program has alone
+LITTLE = 3 * 2**20  # elements
 
 
 @triton.jit
@@ -75,7 +77,8 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     if cols <= SHORTEST_PIECE:
         height, width, warps = sum_tile(rows, cols)
     groups = triton.cdiv(rows, height)
-    if height == 1 and groups < ENOUGH_PROGRAMS and cols <= SHORTEST_PIECE:
+    if cols <= SHORTEST_PIECE and (is_little(rows, cols) or (height == 1 and groups < ENOUGH_PROGRAMS)):
+        height, groups = 1, rows
         width = triton.next_power_of_2(cols)  # nothing is waited for twice
         warps = max(width // WHOLE_ROW_OF_WARP, warps)
     length = max(triton.cdiv(cols * groups, PROGRAMS * WIDEST) * WIDEST, SHORTEST_PIECE)
@@ -87,3 +90,8 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     _weighted_sum[(groups, pieces)](x, w, sums, rows, cols, length, height, width, num_warps=4)
     _add_pieces[(rows,)](sums, y, pieces, triton.next_power_of_2(pieces), num_warps=1)
     return y
+
+
+def is_little(rows: int, cols: int) -> bool:
+    """Whether rows longer than a tile are so few elements that more programs gain nothing from each other."""
+    return cols > WIDEST and rows <= MANY_PROGRAMS and rows * cols <= LITTLE

@@ -7,12 +7,16 @@
 //   columns over chunks of rows. The second writes dx; its first blocks add the chunks up to dw, in the same
 //   order at every call. Of few rows a thread has its columns of all of them, and one kernel does both: a pack of
 //   long rows, a single column of shorter float32, where packs would leave most of the GPU without threads.
+//   Many rows of float32 come through rings on Hopper (ring.cuh), and little of it that begins on no 16 bytes
+//   goes a column a thread. Such rows are written as one run of memory (flat.cuh), of any type.
 // Idea: cuda_naive has a thread for all rows of a column, and so too few threads. dx needs nothing of x. Memory that is
 //   only read and then only written never turns round between the two, and moves more than where both mix. Column sums
 //   in two stages as in the norms' gradients.
 #include "shared/overlap.cuh"
 #include "shared/rows.cuh"
 #include "shared/shifted.cuh"
+#include "weighted_sum_backward/flat.cuh"
+#include "weighted_sum_backward/ring.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_phases.py
 constexpr int UNROLL = 4;
@@ -105,6 +109,47 @@ __device__ __forceinline__ void total_of_parts(
     from_float(sum, dw[col]);
 }
 
+// The same for little work in rows that begin on no 16 bytes: a column a thread, BESIDE rows of it under way. The threads
+// of a block, `width` on a row, are side by side in memory where these are all columns.
+constexpr int BESIDE = 8;  // as in cuda_phases.py
+
+extern "C" __global__ void __launch_bounds__(THREADS, 5) weighted_sum_single_columns(
+    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, float* __restrict__ partial, long long rows,
+    long long cols, long long width, long long height
+) {
+    wait_for_previous();
+    let_next_start();
+    __shared__ float sums[THREADS];
+    const int across = static_cast<int>(width), panels = static_cast<int>((cols + across - 1) / across);
+    const int down = static_cast<int>(threadIdx.x) / across, steps = THREADS / across;
+    const long long part = blockIdx.x / panels, first = part * height + down;
+    const long long col = static_cast<long long>(blockIdx.x % panels) * across + threadIdx.x % across;
+    const bool has = down < steps && col < cols;
+    const int count =
+        has ? static_cast<int>((rows - part * height < height ? rows - part * height : height)) - down : 0;
+    const long long apart = steps * cols;
+    x += first * cols + col;
+    dy += first;
+    float sum = 0.0f;
+    for (int row = 0; row < count; row += BESIDE * steps, x += BESIDE * apart, dy += BESIDE * steps) {
+        float values[BESIDE], scale[BESIDE];
+#pragma unroll
+        for (int b = 0; b < BESIDE; ++b) {
+            const bool is = row + b * steps < count;
+            values[b] = is ? to_float(x[b * apart]) : 0.0f;
+            scale[b] = is ? to_float(dy[b * steps]) : 0.0f;
+        }
+#pragma unroll
+        for (int b = 0; b < BESIDE; ++b) sum = fmaf(scale[b], values[b], sum);
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (down > 0 || !has) return;
+#pragma unroll 8
+    for (int other = 1; other < steps; ++other) sum += sums[other * across + threadIdx.x];
+    partial[part * cols + col] = sum;
+}
+
 template <bool PACKED>
 __device__ __forceinline__ void write_outer(
     const SCALAR* dy, const SCALAR* w, SCALAR* dx, long long block, long long rows, long long cols, int across,
@@ -155,6 +200,29 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer(
         write_outer<false>(dy, w, dx, block, rows, cols, across, height);
     }
 }
+
+RING_KERNEL(2)
+RING_KERNEL(4)
+RING_KERNEL(8)
+
+#define FLAT_KERNEL(PACKS)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer_flat_##PACKS(                  \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ w, const float* partial,                  \
+        SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long parts, long long rows, long long cols,  \
+        long long reciprocal, long long groups) {                                                           \
+        let_next_start();                                                                                   \
+        const int of_block = THREADS / static_cast<int>(groups);                                            \
+        const long long block = blockIdx.x - (cols + of_block - 1) / of_block;                              \
+        if (block < 0) {                                                                                    \
+            wait_for_previous();                                                                            \
+            total_of_parts(partial, parts, cols, dw, static_cast<int>(groups));                             \
+        } else {                                                                                            \
+            write_flat<PACKS>(dy, w, dx, block, rows, cols, reciprocal);                                    \
+        }                                                                                                   \
+    }
+
+FLAT_KERNEL(2)
+FLAT_KERNEL(4)
 
 // ---- Few long rows ------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Gradients of the weighted sum of few rows on a GPU, on both sides of where another kernel is taken."""
+"""Gradients of the weighted sum of rows on a GPU, on both sides of where another kernel is taken."""
 
 import pytest
 import torch
@@ -23,12 +23,15 @@ SHAPES = (  # rows, columns: a column a thread, packs, parts that one to eight t
     *((1, 1), (3, 8), (8, 129), (9, 1999), (16, 33_001), (17, 33_001), (17, 34_001), (32, 34_001)),
     *((10, 250_723), (14, 383_614), (9, 600_001), (33, 40_001), (40, 200_001), (48, 100_001)),
     *((300, 20_001), (2000, 300)),
+    # A ring, with rows that are no whole run; single columns; packs; dx as one run and row by row.
+    *((47_485, 431), (30_002, 115), (14_431, 3343), (20_001, 4096), (5003, 2049), (62_831, 33), (2402, 520)),
+    *((70_001, 3), (100_001, 2), (50_001, 1), (4097, 129), (249, 985), (3001, 4099), (9001, 260)),
 )
 
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
 @pytest.mark.parametrize(("kernel", "version"), VERSIONS, ids=name_of)
-def test_few_rows(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+def test_each_kernel(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
     call = built(kernel, version, dtype)
     for rows, cols in SHAPES:
         inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")

@@ -553,66 +553,6 @@ def test_lanes_of_rows_on_narrow_accesses_hold_a_row() -> None:
         assert cols <= int(name.rpartition("_")[2]) * 8 <= 2 * cols + 16
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_columns_of_few_rows_are_a_threads_own(dtype: torch.dtype) -> None:
-    """One launch of a kernel that exists has all columns of few rows; of others two have them."""
-    module = launcher("weighted_sum_backward", "cuda_phases")
-    text = source("weighted_sum_backward", "cuda_phases")
-    launched: list[tuple[str, int, int]] = []
-
-    class Program:
-        multiprocessor_count = 132
-
-        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
-            launched.append((name, grid, block))
-
-    def meta(*shape: int) -> torch.Tensor:
-        return torch.empty(shape, dtype=dtype, device="meta")
-
-    columns = (1, 7, 1999, 33_791, 33_792, 250_723, 540_672, 4_482_404)
-    for rows, cols in product((0, 1, 8, 9, 16, 17, 32, 33, 4096), columns):
-        launched.clear()
-        module.run(Program(), meta(rows), meta(rows, cols), meta(cols))
-        name, blocks, threads = launched[0]
-        kind = name.rpartition("_")[2]
-        if kind in ("packed", "shifted"):
-            assert (kind == "packed") is (cols * dtype.itemsize % 16 == 0)
-            assert f"FEW_ROWS_KERNEL({kind}, " in text
-            assert blocks * threads * 16 >= cols * dtype.itemsize
-            assert blocks >= 132
-        elif kind == "column":
-            assert f" {name}(" in text
-            assert 0 <= blocks * threads - cols < threads
-            assert dtype.itemsize == 4
-        else:
-            assert rows > (16 if dtype.itemsize == 4 else 8) or cols * dtype.itemsize < 2 * 132 * 64 * 16
-        assert len(launched) == (1 if kind in ("packed", "shifted", "column") else 2)
-
-
-@pytest.mark.parametrize(("rows", "groups_of_block"), [(24, 1), (40, 2), (100, 4), (5000, 8)])
-def test_few_parts_of_a_column_are_one_threads(rows: int, groups_of_block: int) -> None:
-    """All blocks that add parts up have something to do."""
-    module = launcher("weighted_sum_backward", "cuda_phases")
-    launched: list[tuple[Any, ...]] = []
-
-    class Program:
-        multiprocessor_count = 132
-
-        def launch(self, *arguments: object, **_: object) -> None:
-            launched.append(arguments)
-
-    dy, x, w = (torch.empty(shape, device="meta") for shape in ((rows,), (rows, 5001), (5001,)))
-    module.run(Program(), dy, x, w)
-    (*_, partial, _rows, _cols, _across, _height), (_, blocks, threads, *given) = launched
-    parts, cols, across, height, groups = (given[at] for at in (5, 7, 8, 9, 10))
-    assert partial.shape == (parts, cols)
-    assert groups == groups_of_block
-    assert threads % groups == 0
-    panels = math.ceil(cols / (across * 4))
-    outer = panels * math.ceil(rows / height)
-    assert threads // groups * (blocks - outer - 1) < cols <= threads // groups * (blocks - outer)
-
-
 @pytest.mark.parametrize(
     ("rows", "width", "tile"),
     [
@@ -754,3 +694,21 @@ def test_a_slab_by_lanes_fits_a_block_and_begins_on_whole_packs(dtype: torch.dty
         bytes_of_rows = here * (space.slabs * row_bytes + space.code_bytes * cols)
         assert bytes_of_rows <= SLAB_BYTES
         assert found.shared_bytes == bytes_of_rows + 4 * space.column_floats * cols
+
+
+@pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
+def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -> None:
+    """The last round of a thread's loop is the only one, so long as 1024 threads are enough for that."""
+    pieces, row = launcher("row_sum", "cuda_pieces"), launcher("weighted_sum", "cuda_row")
+    for rows, row_bytes in product((1, 132, 133, 1056, 1057, 70_001), (1044, 4100, 15_276, 37_920, 65_536)):
+        threads = pieces.block_threads(rows, row_bytes, multiprocessors)
+        name, held = row.block_of(rows, row_bytes, multiprocessors)
+        assert threads % 32 == 0
+        assert row_bytes <= threads * pieces.UNROLL * 16
+        assert name == "held"
+        assert held % 32 == 0
+        assert (held - 32) * row.HELD * 16 < row_bytes <= held * row.HELD * 16
+        assert max(threads, held) <= 1024
+    assert "constexpr int HELD = 4;" in source("weighted_sum", "cuda_row")
+    assert row.block_of(70_001, 65_540, multiprocessors) == ("block", 256)
+    assert pieces.block_threads(70_001, 65_540, multiprocessors) == 512
