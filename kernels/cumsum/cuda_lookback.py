@@ -26,6 +26,9 @@ RING_ROWS = 1.6  # of the multiprocessors: of more rows a block each fills the l
 RING_STAGES, RING_PACKS, RING_WARPS = 6, 4, 16  # as in ring.cuh
 RING_TILE_BYTES, RING_THREADS = RING_PACKS * RING_WARPS * WARP * PACK_BYTES, (RING_WARPS + 3) * WARP
 TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
+# Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
+# certain. Smaller tiles are faster where all of them run at once.
+BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
 
 
 class Choice(NamedTuple):
@@ -50,8 +53,10 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
         row_bytes += PACK_BYTES  # of packs that lie only partly in the row
-    has_rings = program.architecture.startswith(HOPPER) and x.element_size() == RING_ELEMENT_BYTES
-    launch(program, x, y, choose(rows, row_bytes, program.multiprocessor_count, has_rings=has_rings))
+    is_hopper = program.architecture.startswith(HOPPER)
+    has_rings = is_hopper and x.element_size() == RING_ELEMENT_BYTES
+    chosen = choose(rows, row_bytes, program.multiprocessor_count, is_hopper=is_hopper, has_rings=has_rings)
+    launch(program, x, y, chosen)
     return y
 
 
@@ -69,8 +74,8 @@ def slab_of_rows(x: torch.Tensor) -> Slab | None:
     return slab_of(x, LONGEST_LOOSE_ROW_BYTES, 1, packed=True)
 
 
-def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) -> Choice:
-    """For rows whose packs, whole or not, take ``row_bytes``; Hopper ``has_rings``."""
+def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, has_rings: bool) -> Choice:
+    """For rows whose packs, whole or not, take ``row_bytes``; only Hopper ``has_rings``."""
     for lanes in LANES:
         if row_bytes <= lanes * PACK_BYTES:
             return Choice(f"lanes_{lanes}", -(-rows * lanes // (WARPS * WARP)), WARPS * WARP)
@@ -82,7 +87,8 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) 
         tiles = -(-row_bytes // RING_TILE_BYTES)
         return Choice("ring", min(rows * tiles, multiprocessors), RING_THREADS, tiles)
     if is_long and rows <= FEW_ROWS * multiprocessors:
-        return looking_back(rows, row_bytes, multiprocessors)
+        blocks_at_once = BLOCKS_AT_ONCE if is_hopper else 1
+        return looking_back(rows, row_bytes, multiprocessors, multiprocessors * blocks_at_once)
     if rows <= multiprocessors:
         for packs in (2, 4):
             if row_bytes <= packs * WIDE_THREADS * PACK_BYTES and row_bytes > 4 * THREADS * PACK_BYTES:
@@ -91,15 +97,18 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) 
     return Choice(f"block_{packs}", rows, THREADS)
 
 
-def looking_back(
-    rows: int, row_bytes: int, multiprocessors: int, sizes: tuple[int, ...] = LONG_PACKS
-) -> Choice:
-    """Blocks on tiles, of the largest of ``sizes`` that leaves work for all multiprocessors."""
-    for packs in sizes:
-        tiles = -(-row_bytes // (packs * THREADS * PACK_BYTES))
-        if rows * tiles >= TILES * multiprocessors:
-            break
-    return Choice(f"lookback_{packs}", rows * tiles, THREADS, tiles)
+def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
+    """Blocks on tiles, the largest that leave work for all multiprocessors; ``at_once`` blocks have room."""
+
+    def tiles_of(packs: int) -> int:
+        return -(-row_bytes // (packs * THREADS * PACK_BYTES))
+
+    packs = next((p for p in LONG_PACKS if rows * tiles_of(p) >= TILES * multiprocessors), LONG_PACKS[-1])
+    if packs > SMALLER_PACKS and rows * tiles_of(SMALLER_PACKS) <= at_once:
+        packs = SMALLER_PACKS
+    tiles = tiles_of(packs)
+    name = "resident" if rows * tiles <= at_once else "lookback"
+    return Choice(f"{name}_{packs}", rows * tiles, THREADS, tiles)
 
 
 def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:

@@ -38,11 +38,13 @@ def source(kernel: str, stem: str) -> str:
 def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: int) -> None:
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
-    for rows, row_bytes in product(
-        (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 10**6, 2**28)
+    for rows, row_bytes, is_hopper in product(
+        (1, 3, 38, 131, 1000, 70_001),
+        (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 10**6, 2**21 + 4, 2**28),
+        (True, False),
     ):
-        ring = module.choose(rows, row_bytes, multiprocessors, has_rings=True)
-        chosen = module.choose(rows, row_bytes, multiprocessors, has_rings=False)
+        ring = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=True)
+        chosen = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=False)
         if ring != chosen:
             tile = module.RING_TILE_BYTES
             assert (ring.tiles - 1) * tile < row_bytes <= ring.tiles * tile
@@ -58,10 +60,13 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
         elif kind in ("warp", "neighbours"):
             assert row_bytes <= int(packs) * module.WARP * module.PACK_BYTES
             assert chosen.blocks * module.WARPS >= rows
-        elif kind == "lookback":
+        elif kind in ("lookback", "resident"):
             assert chosen.blocks == rows * chosen.tiles
             tile = int(packs) * module.THREADS * module.PACK_BYTES
             assert (chosen.tiles - 1) * tile < row_bytes <= chosen.tiles * tile
+            # Blocks of a resident kernel wait for one another without a counter: all have room at once.
+            at_once = multiprocessors * (module.BLOCKS_AT_ONCE if is_hopper else 1)
+            assert (kind == "resident") == (chosen.blocks <= at_once)
         else:
             assert chosen.blocks == rows
 
