@@ -29,6 +29,11 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
+# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and the most
+# threads of a block, which has more packs for each of them where they would be more.
+FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
+CLUSTERS = ((128 * 1024, 8), (256 * 1024, 16))
+CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 512
 
 
 class Choice(NamedTuple):
@@ -38,6 +43,7 @@ class Choice(NamedTuple):
     blocks: int
     threads: int
     tiles: int = 0  # of a row, where blocks look back
+    cluster: int = 1  # blocks
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -82,6 +88,8 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
             return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
+    if is_hopper and rows <= FEW_CLUSTERS and (found := by_cluster(rows, row_bytes)):
+        return found
     is_long = row_bytes > SHORTEST_LONG_BYTES
     if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= LEAST_RING_BYTES:
         tiles = -(-row_bytes // RING_TILE_BYTES)
@@ -95,6 +103,18 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
                 return Choice(f"wide_{packs}", rows, WIDE_THREADS)
     packs = next((p for p in (1, 2) if row_bytes <= p * THREADS * PACK_BYTES), 4)
     return Choice(f"block_{packs}", rows, THREADS)
+
+
+def by_cluster(rows: int, row_bytes: int) -> Choice | None:
+    """A cluster a row, where it is long enough for one and not too long."""
+    cluster = next((blocks for most, blocks in CLUSTERS if row_bytes <= most), 0)
+    if row_bytes <= LEAST_CLUSTER_BYTES or not cluster:
+        return None
+    for packs in CLUSTER_PACKS:
+        threads = -(-row_bytes // (cluster * packs * WARP * PACK_BYTES)) * WARP
+        if threads <= CLUSTER_THREADS:
+            break
+    return Choice(f"cluster_{packs}", rows * cluster, threads, cluster=cluster)
 
 
 def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
@@ -117,7 +137,8 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
     name = f"cumsum_{chosen.name}"
     if not chosen.tiles:
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
-        program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols, overlaps=True)
+        sizes, cluster = (rows, cols), chosen.cluster
+        program.launch(name, chosen.blocks, chosen.threads, x, y, *sizes, overlaps=True, cluster=cluster)
         return
     is_ring = chosen.name == "ring"
     count = 1 + rows * chosen.tiles + (0 if is_ring else rows * -(-chosen.tiles // GROUP))

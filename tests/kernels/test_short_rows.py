@@ -54,6 +54,7 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
         kind, _, packs = chosen.name.rpartition("_")
         assert kind in kinds.values()
         assert f"{kind.upper()}_KERNEL({packs})" in text
+        assert (chosen.cluster > 1) == (kind == "cluster")
         if kind == "lanes":
             assert row_bytes <= int(packs) * module.PACK_BYTES
             assert chosen.blocks * chosen.threads >= rows * int(packs)
@@ -67,6 +68,13 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
             # Blocks of a resident kernel wait for one another without a counter: all have room at once.
             at_once = multiprocessors * (module.BLOCKS_AT_ONCE if is_hopper else 1)
             assert (kind == "resident") == (chosen.blocks <= at_once)
+        elif kind == "cluster":
+            assert is_hopper
+            assert chosen.blocks == rows * chosen.cluster
+            assert chosen.threads % module.WARP == 0
+            assert chosen.threads <= module.CLUSTER_THREADS
+            held = chosen.threads * int(packs) * module.PACK_BYTES
+            assert (chosen.cluster - 1) * held < row_bytes <= chosen.cluster * held
         else:
             assert chosen.blocks == rows
 
