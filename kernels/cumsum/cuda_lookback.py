@@ -110,11 +110,9 @@ def by_cluster(rows: int, row_bytes: int) -> Choice | None:
     cluster = next((blocks for most, blocks in CLUSTERS if row_bytes <= most), 0)
     if row_bytes <= LEAST_CLUSTER_BYTES or not cluster:
         return None
-    for packs in CLUSTER_PACKS:
-        threads = -(-row_bytes // (cluster * packs * WARP * PACK_BYTES)) * WARP
-        if threads <= CLUSTER_THREADS:
-            break
-    return Choice(f"cluster_{packs}", rows * cluster, threads, cluster=cluster)
+    of_block = -(-row_bytes // (cluster * PACK_BYTES))
+    packs = next(packs for packs in CLUSTER_PACKS if of_block <= packs * CLUSTER_THREADS)
+    return Choice(f"cluster_{packs}", rows * cluster, -(-of_block // (packs * WARP)) * WARP, cluster=cluster)
 
 
 def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
