@@ -3,7 +3,7 @@
 Formula: m' = b1 m + (1 - b1) g, v' = b2 v + (1 - b2) g^2, p' = (1 - lr wd) p - lr' m' / (c sqrt(v') + eps).
 14n FLOP, 28n bytes.
 Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes of each array for each of its 128
-threads, or 8 for 256 where arrays are small (see shared/maps.py).
+threads, or 8 or 4 for 256 where arrays are small (see shared/maps.py).
 Idea: vector_add/triton_tiles. What depends on the step alone is computed on the host, once.
 """
 

@@ -1,7 +1,7 @@
 """Copy in Triton: one program per tile, unmasked where the tile is whole.
 
 Formula: y[i] = x[i]; no FLOP, 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Elements pass through as
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Elements pass through as
 they are: bits of NaN too.
 Idea: Triton's vector-addition tutorial without its addition (see vector_add/triton_tiles).
 """

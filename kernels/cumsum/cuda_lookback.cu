@@ -7,14 +7,17 @@
 //   from tile to tile of its row with the sum so far, the next tile already under way. In long rows a block has one
 //   tile, publishes its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
-//   It starts while the words that it waits on are still being zeroed. On Hopper so many long rows that each
-//   multiprocessor has several tiles come through rings (ring.cuh). Where short rows begin on no 16 bytes and are
-//   many, a thread has one, in shared memory.
+//   It reads them while the words that it waits on are still being zeroed, if all blocks run at once. On Hopper so many
+//   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and a row of some hundred
+//   kilobytes has a cluster (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one, in
+//   shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
 //   no further, one tile a thread, and the sum before a group is handed on by the group before it: one order of
 //   addition, and a chain of one wait in GROUP tiles.
+#include "cumsum/cluster.cuh"
+#include "cumsum/lookback.cuh"
 #include "cumsum/ring.cuh"
 #include "cumsum/tile.cuh"
 #include "shared/overlap.cuh"
@@ -22,27 +25,12 @@
 
 constexpr int THREADS = 256;        // as in cuda_lookback.py
 constexpr int WIDE_THREADS = 1024;  // as in cuda_lookback.py
-constexpr int GROUP = THREADS;      // tiles, as in cuda_lookback.py
 // Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
 template <int PACKS>
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
-
-struct Sums {
-    float before;  // of the warps before this one
-    float total;   // of all
-};
-
-// `slot` alternates from call to call, which spares a barrier. By a block of WARPS warps.
-template <int WARPS>
-__device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
-    __shared__ float totals[2][WARPS];
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    if (lane == 0) totals[slot][warp] = warp_total;
-    __syncthreads();
-    const float up_to = warp_running_sum(lane < WARPS ? totals[slot][lane] : 0.0f);
-    const float before = __shfl_sync(WHOLE_WARP, up_to, warp ? warp - 1 : 0);
-    return {warp ? before : 0.0f, __shfl_sync(WHOLE_WARP, up_to, WARPS - 1)};
-}
+// The same where all run at once: elsewhere the launcher counts on one alone, and four spill.
+template <int PACKS>
+constexpr int RESIDENT_BLOCKS = __CUDA_ARCH__ == 900 ? LONG_BLOCKS<PACKS> : 1;
 
 // By a block, tile by tile.
 template <int PACKS, int TILE_THREADS>
@@ -199,89 +187,31 @@ SLAB_KERNEL(4)
 
 // Words of all tiles, of the groups' starts, and the counter that numbers blocks.
 extern "C" __global__ void cumsum_forget(unsigned long long* words, long long count) {
-    start_early();
+    wait_for_previous();  // and only then may the next start, which reads x before it waits
+    let_next_start();
     if (thread_of_grid() < count) words[thread_of_grid()] = 0;
-}
-
-template <int LONG_PACKS>
-__device__ __forceinline__ void lookback(
-    const SCALAR* x, SCALAR* y, unsigned long long* words, long long rows, long long cols, long long tiles
-) {
-    unsigned long long* const counter = words;
-    unsigned long long* sums = words + 1;              // of each tile
-    unsigned long long* starts = sums + rows * tiles;  // sum before each group of a row
-    const long long groups = (tiles + GROUP - 1) / GROUP;
-
-    // Blocks are numbered as they start, so that a block never waits for one that has not started.
-    __shared__ long long number;
-    start_early();
-    if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
-    __syncthreads();
-    const long long row = number / tiles, t = number % tiles, group = t / GROUP;
-    const Grid grid(x, row, rows, cols);
-    x += row * cols;
-    y += row * cols;
-    sums += row * tiles;
-    starts += row * groups;
-
-    Tile<LONG_PACKS, THREADS> tile;
-    const long long first = tile.first_at(grid, t);
-    __shared__ Bits kept[LONG_PACKS][THREADS];
-    float mine = 0.0f;
-    if (grid.is_inside(first) && grid.is_inside(first + (LONG_PACKS - 1) * tile.STEP)) {  // all are under way
-#pragma unroll
-        for (int p = 0; p < LONG_PACKS; ++p) {
-            const Bits pack = __ldg(reinterpret_cast<const Bits*>(x + first) + p * WARP);
-            kept[p][threadIdx.x] = pack;
-            mine += sum_of(pack);
-        }
-    } else {
-        // At either end of the row: whole packs under way at once too, then the one that lies only partly in it.
-        int partial = -1;
-#pragma unroll
-        for (int p = 0; p < LONG_PACKS; ++p) {
-            const long long at = first + p * tile.STEP;
-            Bits pack = {};
-            if (grid.is_inside(at)) pack = __ldg(reinterpret_cast<const Bits*>(x + at));
-            else if (at < cols && at + PACK > 0) partial = p;
-            kept[p][threadIdx.x] = pack;
-            mine += sum_of(pack);
-        }
-        if (partial >= 0) {
-            const Bits pack = grid.load(x, first + partial * tile.STEP);
-            kept[partial][threadIdx.x] = pack;
-            mine += sum_of(pack);
-        }
-    }
-    const Sums in_tile = over_warps<THREADS / WARP>(warp_sum(mine), 0);
-    if (threadIdx.x == 0) make_known(sums + t, in_tile.total);
-
-    // Each thread waits for one of the tiles before this one in the group; the last thread, which has none, waits for
-    // the sum before the group.
-    float sum = 0.0f;
-    if (threadIdx.x == GROUP - 1) {
-        if (group) sum = wait_for(starts + group);
-    } else if (group * GROUP + threadIdx.x < t) {
-        sum = wait_for(sums + group * GROUP + threadIdx.x);
-    }
-    float before = block_sum(sum);
-    if (threadIdx.x == 0 && t % GROUP == GROUP - 1) make_known(starts + group + 1, before + in_tile.total);
-    before += in_tile.before;
-#pragma unroll 2
-    for (int p = 0; p < LONG_PACKS; ++p) tile.store(y, grid, first + p * tile.STEP, kept[p][threadIdx.x], before);
 }
 
 #define LOOKBACK_KERNEL(PACKS)                                                                            \
     extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS<PACKS>) cumsum_lookback_##PACKS(    \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,  \
         long long cols, long long tiles) {                                                                \
-        lookback<PACKS>(x, y, words, rows, cols, tiles);                                                  \
+        lookback<PACKS, THREADS, false>(x, y, words, rows, cols, tiles);                                           \
     }
 
-LOOKBACK_KERNEL(1)
-LOOKBACK_KERNEL(2)
-LOOKBACK_KERNEL(4)
-LOOKBACK_KERNEL(8)
+LOOKBACK_KERNEL(8)  // of fewer packs all run at once
+
+#define RESIDENT_KERNEL(PACKS)                                                                                \
+    extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS<PACKS>) cumsum_resident_##PACKS(    \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,      \
+        long long cols, long long tiles) {                                                                    \
+        lookback<PACKS, THREADS, true>(x, y, words, rows, cols, tiles);                                       \
+    }
+
+RESIDENT_KERNEL(1)
+RESIDENT_KERNEL(2)
+RESIDENT_KERNEL(4)
+RESIDENT_KERNEL(8)
 
 extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows, long long cols,
@@ -289,3 +219,13 @@ extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
 ) {
     cumsum_by_ring(x, y, words, rows, cols, tiles);
 }
+
+#define CLUSTER_KERNEL(PACKS)                                                                   \
+    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1) cumsum_cluster_##PACKS(       \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        cumsum_by_cluster<PACKS>(x, y, rows, cols);                                             \
+    }
+
+CLUSTER_KERNEL(1)
+CLUSTER_KERNEL(2)
+CLUSTER_KERNEL(4)

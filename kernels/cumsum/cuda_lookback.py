@@ -26,6 +26,14 @@ RING_ROWS = 1.6  # of the multiprocessors: of more rows a block each fills the l
 RING_STAGES, RING_PACKS, RING_WARPS = 6, 4, 16  # as in ring.cuh
 RING_TILE_BYTES, RING_THREADS = RING_PACKS * RING_WARPS * WARP * PACK_BYTES, (RING_WARPS + 3) * WARP
 TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, they are smaller
+# Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
+# certain. Smaller tiles are faster where all of them run at once.
+BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
+# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and the most
+# threads of a block, which has more packs for each of them where they would be more.
+FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
+CLUSTERS = ((128 * 1024, 8), (256 * 1024, 16))
+CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 512
 
 
 class Choice(NamedTuple):
@@ -35,6 +43,7 @@ class Choice(NamedTuple):
     blocks: int
     threads: int
     tiles: int = 0  # of a row, where blocks look back
+    cluster: int = 1  # blocks
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -50,8 +59,10 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
         row_bytes += PACK_BYTES  # of packs that lie only partly in the row
-    has_rings = program.architecture.startswith(HOPPER) and x.element_size() == RING_ELEMENT_BYTES
-    launch(program, x, y, choose(rows, row_bytes, program.multiprocessor_count, has_rings=has_rings))
+    is_hopper = program.architecture.startswith(HOPPER)
+    has_rings = is_hopper and x.element_size() == RING_ELEMENT_BYTES
+    chosen = choose(rows, row_bytes, program.multiprocessor_count, is_hopper=is_hopper, has_rings=has_rings)
+    launch(program, x, y, chosen)
     return y
 
 
@@ -69,20 +80,23 @@ def slab_of_rows(x: torch.Tensor) -> Slab | None:
     return slab_of(x, LONGEST_LOOSE_ROW_BYTES, 1, packed=True)
 
 
-def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) -> Choice:
-    """For rows whose packs, whole or not, take ``row_bytes``; Hopper ``has_rings``."""
+def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, has_rings: bool) -> Choice:
+    """For rows whose packs, whole or not, take ``row_bytes``; only Hopper ``has_rings``."""
     for lanes in LANES:
         if row_bytes <= lanes * PACK_BYTES:
             return Choice(f"lanes_{lanes}", -(-rows * lanes // (WARPS * WARP)), WARPS * WARP)
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
             return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
+    if is_hopper and rows <= FEW_CLUSTERS and (found := by_cluster(rows, row_bytes)):
+        return found
     is_long = row_bytes > SHORTEST_LONG_BYTES
     if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= LEAST_RING_BYTES:
         tiles = -(-row_bytes // RING_TILE_BYTES)
         return Choice("ring", min(rows * tiles, multiprocessors), RING_THREADS, tiles)
     if is_long and rows <= FEW_ROWS * multiprocessors:
-        return looking_back(rows, row_bytes, multiprocessors)
+        blocks_at_once = BLOCKS_AT_ONCE if is_hopper else 1
+        return looking_back(rows, row_bytes, multiprocessors, multiprocessors * blocks_at_once)
     if rows <= multiprocessors:
         for packs in (2, 4):
             if row_bytes <= packs * WIDE_THREADS * PACK_BYTES and row_bytes > 4 * THREADS * PACK_BYTES:
@@ -91,15 +105,28 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, has_rings: bool) 
     return Choice(f"block_{packs}", rows, THREADS)
 
 
-def looking_back(
-    rows: int, row_bytes: int, multiprocessors: int, sizes: tuple[int, ...] = LONG_PACKS
-) -> Choice:
-    """Blocks on tiles, of the largest of ``sizes`` that leaves work for all multiprocessors."""
-    for packs in sizes:
-        tiles = -(-row_bytes // (packs * THREADS * PACK_BYTES))
-        if rows * tiles >= TILES * multiprocessors:
-            break
-    return Choice(f"lookback_{packs}", rows * tiles, THREADS, tiles)
+def by_cluster(rows: int, row_bytes: int) -> Choice | None:
+    """A cluster a row, where it is long enough for one and not too long."""
+    cluster = next((blocks for most, blocks in CLUSTERS if row_bytes <= most), 0)
+    if row_bytes <= LEAST_CLUSTER_BYTES or not cluster:
+        return None
+    of_block = -(-row_bytes // (cluster * PACK_BYTES))
+    packs = next(packs for packs in CLUSTER_PACKS if of_block <= packs * CLUSTER_THREADS)
+    return Choice(f"cluster_{packs}", rows * cluster, -(-of_block // (packs * WARP)) * WARP, cluster=cluster)
+
+
+def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
+    """Blocks on tiles, the largest that leave work for all multiprocessors; ``at_once`` blocks have room."""
+
+    def tiles_of(packs: int) -> int:
+        return -(-row_bytes // (packs * THREADS * PACK_BYTES))
+
+    packs = next((p for p in LONG_PACKS if rows * tiles_of(p) >= TILES * multiprocessors), LONG_PACKS[-1])
+    if packs > SMALLER_PACKS and rows * tiles_of(SMALLER_PACKS) <= at_once:
+        packs = SMALLER_PACKS
+    tiles = tiles_of(packs)
+    name = "resident" if rows * tiles <= at_once else "lookback"
+    return Choice(f"{name}_{packs}", rows * tiles, THREADS, tiles)
 
 
 def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
@@ -108,7 +135,8 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
     name = f"cumsum_{chosen.name}"
     if not chosen.tiles:
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
-        program.launch(name, chosen.blocks, chosen.threads, x, y, rows, cols, overlaps=True)
+        sizes, cluster = (rows, cols), chosen.cluster
+        program.launch(name, chosen.blocks, chosen.threads, x, y, *sizes, overlaps=True, cluster=cluster)
         return
     is_ring = chosen.name == "ring"
     count = 1 + rows * chosen.tiles + (0 if is_ring else rows * -(-chosen.tiles // GROUP))

@@ -124,3 +124,20 @@ __device__ __forceinline__ float wait_for(const unsigned long long* word) {
     while (!(bits >> 32));
     return __uint_as_float(static_cast<unsigned>(bits));
 }
+
+struct Sums {
+    float before;  // of the warps before this one
+    float total;   // of all
+};
+
+// `slot` alternates from call to call, which spares a barrier. By a block of WARPS warps.
+template <int WARPS>
+__device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
+    __shared__ float totals[2][WARPS];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    if (lane == 0) totals[slot][warp] = warp_total;
+    __syncthreads();
+    const float up_to = warp_running_sum(lane < WARPS ? totals[slot][lane] : 0.0f);
+    const float before = __shfl_sync(WHOLE_WARP, up_to, warp ? warp - 1 : 0);
+    return {warp ? before : 0.0f, __shfl_sync(WHOLE_WARP, up_to, WARPS - 1)};
+}

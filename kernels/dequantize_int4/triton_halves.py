@@ -2,8 +2,9 @@
 
 Formula: x = (q - 8) scale; 2 rows cols FLOP, rows cols (1/2 + s + s/group) bytes.
 Mapping: rows and groups are one run. A program owns GROUPS groups as a tile of GROUPS x WIDTH packed bytes, 4
-or 8 a thread, which become two tiles of elements of the same form, 16 bytes of each a thread. No nibble
-changes its thread: interleaving neighbours instead would take shared memory and barriers.
+or 8 a thread, which become two tiles of elements of the same form, 16 bytes of each a thread, or half as many
+where groups are few. No nibble changes its thread: interleaving neighbours instead would take shared memory
+and barriers.
 Idea: the layout is that of GGUF's Q4_0.
 """
 
@@ -15,6 +16,7 @@ from roofscope.kernels.shared.hints import hint_of
 
 THREADS = 128
 PACK_BYTES = 16
+FEW = 2**18  # packed bytes, which more programs share
 
 
 @triton.jit
@@ -50,7 +52,8 @@ def run(packed: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     x = torch.empty((rows, groups, 2 * half), dtype=scale.dtype, device=packed.device)
     if count:
         width = triton.next_power_of_2(half)
-        height = max(THREADS * PACK_BYTES // x.element_size() // width, 1)
+        tile_bytes = THREADS * PACK_BYTES // (2 if packed.numel() <= FEW else 1)
+        height = max(tile_bytes // x.element_size() // width, 1)
         _dequantize[(triton.cdiv(count, height),)](
             packed, scale, x, count, half, height, width, hint_of(packed), num_warps=4
         )

@@ -3,7 +3,8 @@
 Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them, 1024 in small matrices:
 long rows by parts, short ones several at a time. It reads the scale of each of its rows once. Of a small
-matrix of short rows, which would leave much of a tile's width empty, it owns a run of elements, and divides.
+matrix whose rows are no whole packs, or are short and would leave much of a tile's width empty, it owns a run
+of elements, and divides.
 Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
 bytes, or is not needed at all.
 """
@@ -17,9 +18,12 @@ from roofscope.kernels.shared.limits import require_32_bit_sizes
 
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
-FEW = 2**18  # elements, for which tiles of half the size are faster
+FEW = 2**20  # elements, for which tiles of half the size are faster
 SHORT, MOST_OF_RUN = 64, 2**19  # columns and elements of a matrix that is one run
 RUN_TILE = 512
+# Codes of a pack of 16 bits; elements of a matrix that is one run where rows are no whole packs of them, and
+# that 256 threads share instead of 128.
+PACK, FEW_OF_RUN = 8, 9 * 2**15
 
 
 @triton.jit
@@ -54,14 +58,21 @@ def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr, HINT
     tl.store(x + at, result.to(x.dtype.element_ty), mask=inside)
 
 
+def is_run(count: int, cols: int) -> bool:
+    """Whether programs own runs of the ``count`` elements, in rows of ``cols``, in place of tiles."""
+    if not count or cols == triton.next_power_of_2(cols):
+        return False
+    return count <= (MOST_OF_RUN if cols < SHORT else FEW_OF_RUN if cols % PACK else 0)
+
+
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """``q``, (rows, cols) and contiguous, times the ``scale``, (rows,), of each row."""
     rows, cols = q.shape
     require_32_bit_sizes("dequantize_int8/triton_tiles", rows, cols)
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
-    if 0 < q.numel() <= MOST_OF_RUN and cols < SHORT and cols != triton.next_power_of_2(cols):
-        programs = triton.cdiv(q.numel(), RUN_TILE)
-        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, RUN_TILE, hint_of(q), num_warps=4)
+    if is_run(q.numel(), cols):
+        programs, warps = triton.cdiv(q.numel(), RUN_TILE), 8 if q.numel() <= FEW_OF_RUN else 4
+        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, RUN_TILE, hint_of(q), num_warps=warps)
     elif q.numel():
         tile = TILE if q.numel() > FEW else TILE // 2
         width = min(triton.next_power_of_2(cols), tile)

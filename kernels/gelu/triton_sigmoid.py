@@ -3,7 +3,7 @@
 Formula: 0.5 (1 + tanh u) = sigmoid(2u), so y = x / (1 + exp(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3).
 Where exp(-2u) overflows to infinity the quotient is 0, as it should be. 9n FLOP by the spec's count;
 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Whole tiles carry no mask
 (see vector_add/triton_tiles).
 Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2. It takes two special-function
 instructions, where a library tanh takes some thirty and binds the 16-bit types to the issue rate.

@@ -3,7 +3,7 @@
 Formula: with s = sigmoid(2u) and u = sqrt(2/pi) (x + 0.044715 x^3), GELU is x s and its derivative s + x s
 (1 - s) 2u' = s (1 + 2u' x (1 - s)); dx is that times dy. Where exp(-2u) overflows to infinity s is 0, as it
 should be. 18n FLOP by the spec's count; 3ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes of each input a thread. Whole tiles
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes of each input a thread. Whole tiles
 carry no mask (see vector_add/triton_tiles).
 Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2; the derivative of s is s (1 - s).
 """

@@ -2,7 +2,7 @@
 
 Formula: y = 2 / (1 + exp(-max(x, 0))); 5n FLOP by the spec's count, 2ns bytes. The exponent is at most 0, so
 nothing overflows.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Whole tiles carry no mask
 (see vector_add/triton_tiles).
 Idea: fusion of pointwise operations, what torch.compile does to them.
 """

@@ -1,7 +1,7 @@
 """ReLU in Triton, one pass.
 
 Formula: y = max(x, 0), and NaN where x is NaN, as in PyTorch; n FLOP, 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Whole tiles carry no mask
 (see vector_add/triton_tiles).
 Idea: Triton's vector-addition tutorial.
 """

@@ -1,22 +1,33 @@
-"""How Triton's maps over flat arrays are launched: a program for each tile of 2048 bytes."""
+"""How Triton's maps over flat arrays are launched: a program for each tile of 2048 bytes, or of fewer."""
 
 from typing import Any
 
 import torch
 import triton
 
-from roofscope.kernels.shared.hints import SMALL, hint_of
+from roofscope.kernels.shared.hints import EVICT_LAST, SMALL
 
-TILE_BYTES = 2048
+TILE_BYTES, SMALL_TILE_BYTES = 2048, 1024
+# Bytes of an array up to which the hint of hints.py gains nothing; 16-bit elements, and maps of more than
+# MANY arrays, are faster there by more threads.
+UNHINTED, MANY = 4 << 20, 3
 
 
 def launch_map(kernel: Any, *arrays: torch.Tensor) -> None:
-    """Run ``kernel(*arrays, n, TILE, HINT)`` over arrays of n elements each, contiguous and of one type.
-
-    256 threads share a tile of a small array, which is a little faster, and 128 any other.
-    """
+    """Run ``kernel(*arrays, n, TILE, HINT)`` over arrays of n elements each, contiguous and of one type."""
     first = arrays[0]
     if n := first.numel():
-        tile = TILE_BYTES // first.element_size()
-        warps = 8 if first.nbytes <= SMALL else 4
-        kernel[(triton.cdiv(n, tile),)](*arrays, n, tile, hint_of(first), num_warps=warps)
+        tile, warps, hint = tile_of(first.nbytes, first.element_size(), len(arrays))
+        kernel[(triton.cdiv(n, tile),)](*arrays, n, tile, hint, num_warps=warps)
+
+
+def tile_of(array_bytes: int, element_bytes: int, arrays: int) -> tuple[int, int, str]:
+    """Elements and warps of a program, and the ``eviction_policy`` of its loads.
+
+    More programs share a small array, and more threads each tile of it, so that each has less to wait for.
+    """
+    if array_bytes <= SMALL:
+        return SMALL_TILE_BYTES // element_bytes, 8, ""
+    hint = "" if array_bytes <= UNHINTED else EVICT_LAST.value
+    more = array_bytes <= UNHINTED and (element_bytes == 2 or arrays > MANY)
+    return TILE_BYTES // element_bytes, 8 if more else 4, hint

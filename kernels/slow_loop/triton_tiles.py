@@ -1,7 +1,7 @@
 """Doubling in Triton, the rows as one flat array.
 
 Formula: y = 2 x; rows cols FLOP, 2 rows cols s bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Whole tiles carry no mask
 (see vector_add/triton_tiles).
 Idea: what the loop's author could have written.
 """

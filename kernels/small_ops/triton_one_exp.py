@@ -3,7 +3,7 @@
 Formula: with t = exp(-|x|) and x >= 0, sigmoid(x) tanh(x) = 1 / (1 + t) (1 - t^2) / (1 + t^2) = (1 - t) /
 (1 + t^2); for x < 0 it is that times -t. As t <= 1, nothing overflows. 7n FLOP by the spec's count; 2ns
 bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Whole tiles carry no mask
 (see vector_add/triton_tiles).
 Idea: the factor 1 + t of the sigmoid's denominator is in the tanh's numerator too. Two special-function
 instructions an element remain of the five that a sigmoid and a tanh by exponentials take.

@@ -2,7 +2,7 @@
 
 Formula: y = a b / (1 + exp(-a)), with exp(t) taken as 2^(t log2 e). Where exp(-a) overflows to infinity the
 quotient is 0, as it should be. 5n FLOP, 3ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes of each input a thread. Whole tiles
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes of each input a thread. Whole tiles
 carry no mask (see vector_add/triton_tiles).
 Idea: Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202. Flat tiles serve any width of a layer.
 """

@@ -2,7 +2,7 @@
 
 Formula: y = x / (1 + exp(-x)), with exp(t) taken as 2^(t log2 e). Where exp(-x) overflows to infinity the
 quotient is 0, as it should be. 4n FLOP, 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 4 to 16 bytes a thread. Whole tiles carry no mask
 (see vector_add/triton_tiles).
 Idea: Ramachandran et al., "Searching for Activation Functions", arXiv:1710.05941.
 """

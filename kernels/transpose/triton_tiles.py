@@ -21,6 +21,8 @@ FEWEST_THIN_TILES = 512  # so that all multiprocessors share a thin matrix, some
 SMALLEST_SIDES = 16  # of such a tile, which has so many times the side of a square one
 NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32 would have few
 NARROW_TILE, MOST_OF_NARROW = (64, 16), 2**20
+FEWEST_SQUARES = 64  # of 32 x 32: where they would be fewer, tiles are half as large
+FLAT_ROWS, FLAT, FLAT_WARPS = 16, 2048, 8  # few rows of 32 bits: elements of a tile, and its warps if cut
 
 
 @triton.jit
@@ -58,10 +60,15 @@ def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
         return NARROW_TILE
     few, many = min(rows, cols), max(rows, cols)
     square, oblong = (512, 768) if few <= THIN else (FEWEST_TILES, FEWEST_TILES)
-    for height, width, fewest in ((side, side, square), (64, 64, square), (64, 32, oblong), (32, 32, 0)):
+    smallest = (32, 16) if rows < cols else (16, 32)
+    tiles = (
+        *((side, side, square), (64, 64, square), (64, 32, oblong)),
+        *((32, 32, FEWEST_SQUARES), (*smallest, 0)),
+    )
+    for height, width, fewest in tiles:
         if triton.cdiv(rows, height) * triton.cdiv(cols, width) >= fewest:
             break
-    if few <= height // 2:
+    if few <= max(height, width) // 2:
         few = triton.next_power_of_2(few)
         length = height * width // few
         while few * length > SMALLEST_SIDES * side and triton.cdiv(many, length) < FEWEST_THIN_TILES:
@@ -76,7 +83,9 @@ def run(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty(cols, rows, dtype=x.dtype, device=x.device)
     if x.numel():
         height, width = tile_of(rows, cols, SIDE_BYTES // x.element_size())
-        tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)
         warps = 8 if height * width > 4096 else 4
+        if rows <= FLAT_ROWS and rows < cols and x.element_size() == 4 and height * width > FLAT:
+            width, warps = FLAT // height, FLAT_WARPS
+        tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)
         _transpose[(tiles,)](x, y, rows, cols, height, width, hint_of(x), num_warps=warps)
     return y

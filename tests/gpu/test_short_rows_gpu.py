@@ -88,7 +88,13 @@ BORDERS = {
         *((1, 259), (2, 300)),
     ),
 }
-LONG = ((1, 9_000_001), (3, 4_000_003), (2, 8_388_608), (40, 300_001))  # by rings in float32, some in 16 bits
+LONG = (
+    *((1, 9_000_001), (3, 4_000_003), (2, 8_388_608), (40, 300_001)),  # by rings in float32, some in 16 bits
+    # By blocks that all run at once, of each size, and by more than that.
+    *((5, 20_001), (1, 170_000), (1, 531_276), (20, 60_001), (2, 1_389_762), (6, 588_945), (3, 2_700_001)),
+    # By clusters.
+    *((1, 5001), (1, 10_000), (1, 20_001), (4, 32_767), (1, 32_768), (1, 57_344), (3, 65_533), (2, 99_001)),
+)
 CUMSUM = [pair for pair in VERSIONS if pair[0].spec.name == "cumsum"]
 
 

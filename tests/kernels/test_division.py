@@ -15,3 +15,6 @@ def test_quotients_are_those_of_a_division(by: int, number: int) -> None:
     for near in {number, whole, max(whole - 1, 0), NUMBERS - 1}:
         assert near * multiplier < 2**64
         assert near * multiplier >> shift == near // by
+        # As division.cuh has it, in 32 bits.
+        assert 2 * near < 2**32
+        assert (2 * near * multiplier >> 32) >> (shift - 31) == near // by

@@ -38,11 +38,13 @@ def source(kernel: str, stem: str) -> str:
 def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: int) -> None:
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
-    for rows, row_bytes in product(
-        (1, 3, 38, 131, 1000, 70_001), (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 10**6, 2**28)
+    for rows, row_bytes, is_hopper in product(
+        (1, 3, 38, 131, 1000, 70_001),
+        (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 10**6, 2**21 + 4, 2**28),
+        (True, False),
     ):
-        ring = module.choose(rows, row_bytes, multiprocessors, has_rings=True)
-        chosen = module.choose(rows, row_bytes, multiprocessors, has_rings=False)
+        ring = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=True)
+        chosen = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=False)
         if ring != chosen:
             tile = module.RING_TILE_BYTES
             assert (ring.tiles - 1) * tile < row_bytes <= ring.tiles * tile
@@ -52,16 +54,27 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
         kind, _, packs = chosen.name.rpartition("_")
         assert kind in kinds.values()
         assert f"{kind.upper()}_KERNEL({packs})" in text
+        assert (chosen.cluster > 1) == (kind == "cluster")
         if kind == "lanes":
             assert row_bytes <= int(packs) * module.PACK_BYTES
             assert chosen.blocks * chosen.threads >= rows * int(packs)
         elif kind in ("warp", "neighbours"):
             assert row_bytes <= int(packs) * module.WARP * module.PACK_BYTES
             assert chosen.blocks * module.WARPS >= rows
-        elif kind == "lookback":
+        elif kind in ("lookback", "resident"):
             assert chosen.blocks == rows * chosen.tiles
             tile = int(packs) * module.THREADS * module.PACK_BYTES
             assert (chosen.tiles - 1) * tile < row_bytes <= chosen.tiles * tile
+            # Blocks of a resident kernel wait for one another without a counter: all have room at once.
+            at_once = multiprocessors * (module.BLOCKS_AT_ONCE if is_hopper else 1)
+            assert (kind == "resident") == (chosen.blocks <= at_once)
+        elif kind == "cluster":
+            assert is_hopper
+            assert chosen.blocks == rows * chosen.cluster
+            assert chosen.threads % module.WARP == 0
+            assert chosen.threads <= module.CLUSTER_THREADS
+            held = chosen.threads * int(packs) * module.PACK_BYTES
+            assert (chosen.cluster - 1) * held < row_bytes <= chosen.cluster * held
         else:
             assert chosen.blocks == rows
 
@@ -148,6 +161,37 @@ def test_thin_transposes_in_triton_are_spread_over_the_gpu() -> None:
         assert -(-many // width) >= module.FEWEST_THIN_TILES or height * width <= module.SMALLEST_SIDES * side
 
 
+def test_small_transposes_in_triton_have_small_tiles() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    module = launcher("transpose", "triton_tiles")
+    assert module.tile_of(73, 271, 64) == (32, 16)
+    assert module.tile_of(271, 73, 64) == (16, 32)
+    assert module.tile_of(21, 1009, 64) == (32, 16)
+    assert module.tile_of(1000, 1000, 64) == (32, 32)
+
+
+def test_runs_in_triton_are_of_few_elements_only() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    run_of = launcher("rope", "triton_tiles").run_of
+    assert [run_of(pairs, 42) for pairs in (2**17, 2**17 + 1, 2**19, 2**19 + 1)] == [128, 256, 256, 0]
+    assert [run_of(pairs, 64) for pairs in (2**18, 2**18 + 1)] == [512, 0]
+    is_run = launcher("dequantize_int8", "triton_tiles").is_run
+    assert [is_run(42 * 2645, 2645), is_run(300_001, 300_001), is_run(0, 3)] == [True, False, False]
+    assert [is_run(9 * 25_168, 25_168), is_run(2**16, 4), is_run(2**18, 1024)] == [False, False, False]
+    assert [is_run(2**19, 40), is_run(2**19 + 8, 40)] == [True, False]
+
+
+def test_maps_in_triton_are_spread_where_arrays_are_small() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    maps = load_module(LIBRARY / "shared" / "maps.py")
+    for array_bytes, element_bytes, arrays in product((4096, 2**19, 2**20, 2**22, 2**26), (2, 4), (2, 3, 7)):
+        tile, warps, hint = maps.tile_of(array_bytes, element_bytes, arrays)
+        small = array_bytes <= maps.SMALL
+        assert tile * element_bytes == (1024 if small else 2048)
+        assert warps == (8 if small or (array_bytes <= 2**22 and (element_bytes == 2 or arrays > 3)) else 4)
+        assert (hint == "") == (array_bytes <= 2**22)
+
+
 def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     module = load_module(LIBRARY / "shared" / "sum_tiles.py")
@@ -177,6 +221,8 @@ def test_a_warp_has_rows_of_cumsum_alone_only_where_they_are_many() -> None:
         assert warps in (1, 2, 4, 8)
         if rows >= module.MANY_ROWS and width >= 256 and width * element_bytes <= 2048:
             assert (height, warps) == (max(1024 // width, 1), 1)
+        elif width >= 256 and height < most:
+            assert warps == height * width // 128
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -108,8 +108,12 @@ TILES = {
     "cumsum": ((72, 165), (131, 211), (1044, 15), (1031, 189), (1025, 259), (301, 37)),
     "weighted_sum": ((134, 3374), (3, 9001), (5001, 5), (65_537, 3), (129, 8), (698, 33), (20, 200)),
     "row_sum": ((5001, 5), (65_537, 3), (129, 8), (1, 1), (1097, 23), (20, 200), (2053, 39), (3, 5965)),
-    "transpose": ((3, 51_986), (51_986, 3), (14, 20_011), (105, 167)),
-    "dequantize_int8": ((988, 45), (5001, 30), (1, 63), (77, 64), (2, 65), (70, 311), (70_001, 3)),
+    "transpose": ((3, 51_986), (51_986, 3), (14, 20_011), (105, 167), (73, 271), (271, 70), (3, 530_001)),
+    "dequantize_int8": (
+        *((988, 45), (5001, 30), (1, 63), (77, 64), (2, 65), (70, 311), (70_001, 3)),
+        *((33, 1032), (300, 985)),
+    ),
+    "rope": ((1, 1, 5470, 48), (1, 1, 4104, 64), (1, 2, 1025, 65)),
     **dict.fromkeys(
         ("softmax", "softmax_backward", "rms_norm", "layer_norm", "add_rms_norm", "quantize_int8"),
         ((200, 3), (33, 32), (1100, 59)),
@@ -128,9 +132,9 @@ STEMS = (
 
 
 @pytest.mark.parametrize(
-    ("kernel", "version", "rows", "cols"),
+    ("kernel", "version", "shape"),
     [
-        (kernel, version, *shape)
+        (kernel, version, shape)
         for kernel, version in VERSIONS
         if version.stem in STEMS
         for shape in TILES.get(kernel.spec.name, ())
@@ -138,9 +142,10 @@ STEMS = (
     ids=name_of,
 )
 def test_tiles_of_few_and_short_rows_are_right(
-    start: Start, kernel: Kernel, version: Implementation, rows: int, cols: int
+    start: Start, kernel: Kernel, version: Implementation, shape: tuple[int, ...]
 ) -> None:
-    inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, Dtype.FLOAT32)
+    sizes = dict(zip((axis.name for axis in kernel.spec.axes), shape, strict=True))
+    inputs = random_inputs(kernel, sizes, Dtype.FLOAT32)
     result = start(kernel, version, Dtype.FLOAT32, inputs)()
     assert relative_error(result, reference(kernel, inputs)) <= kernel.spec.tolerance.of(Dtype.FLOAT32)
 
