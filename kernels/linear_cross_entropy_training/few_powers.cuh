@@ -71,6 +71,9 @@ extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) join_and_make_
     pieces += row * count;
     wait_for_previous();
     let_next_start();
+    // Under way beside the pieces: the compiler moves no load up across a barrier.
+    const long long label = labels[row];
+    const float logit = at_label[row], scale = to_float(dloss[row]);
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
     for (long long piece = threadIdx.x; piece < count; piece += blockDim.x) mine = joined(mine, pieces[piece]);
     mine = over_warp(mine);
@@ -80,10 +83,8 @@ extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) join_and_make_
 #pragma unroll
     for (int i = 1; i < WARPS_OF_ROWS; ++i) mine = joined(mine, of_warps[i]);
 
-    const long long label = labels[row];
-    const float lse = mine.highest + log2f(mine.total), scale = to_float(dloss[row]);
-    if (blockIdx.x % blocks_of_row == 0 && threadIdx.x == 0)
-        from_float(loss_of(mine, at_label[row], label, vocab), loss[row]);
-    const RowResult result = {lse, (fast_exp2(at_label[row] - lse) - 1.0f) * scale};
+    const float lse = mine.highest + log2f(mine.total);
+    if (blockIdx.x % blocks_of_row == 0 && threadIdx.x == 0) from_float(loss_of(mine, logit, label, vocab), loss[row]);
+    const RowResult result = {lse, (fast_exp2(logit - lse) - 1.0f) * scale};
     PartOfRow{width, blocks_of_row, log2_piece}.make_weights(powers + row * width, pieces, result, scale, label);
 }
