@@ -1,6 +1,7 @@
 """Launcher of cuda_wgmma.cu: a linear layer's cross-entropy on the tensor cores by TMA and wgmma."""
 
 import functools
+import math
 from dataclasses import replace
 
 import torch
@@ -32,13 +33,15 @@ TILES = {
 PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
 _STEP = 64  # elements of hidden in a stage
 # Beyond what a plan says: times as long takes one by which clusters share a whole round more, or the blocks
-# of a cluster a tile, and about so many nanoseconds more one by which pairs share all tiles.
-_OF_SHARED_ROUND, _OF_PARTS, _ALL_SHARED_NS = 1.1, 1.25, 2500
+# of a cluster a tile, and about so many nanoseconds more one by which pairs share all tiles, or each round of
+# pairs with no more steps.
+_OF_SHARED_ROUND, _OF_PARTS, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 1.25, 2500, 300, 16
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _FEW = "few_rows"
 _SMALL = "small_weights"
-_BYTES_PER_NS = 3500  # about those of tiles that wait for memory
+# About those of tiles that wait for memory, and of the smallest, which have least of it under way.
+_BYTES_PER_NS, _OF_SMALLEST = 3500, {"tile_64x64": 2900}
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -94,18 +97,22 @@ def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int)
     if name not in PARTS:
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
         count = tile.count(rows, vocab)
-        return min((_held(plan, count, tile) for plan in plans), key=lambda plan: plan.time_ns)
+        plan = min((_held(plan, count, tile, steps) for plan in plans), key=lambda plan: plan.time_ns)
+        least_ns = 2 * vocab * hidden / _OF_SMALLEST.get(name, math.inf)
+        return replace(plan, time_ns=max(plan.time_ns, least_ns))
     plan = by_clusters(tile, rows, vocab, steps, PARTS[name], tile.step_of(aligned), multiprocessors)
     return replace(plan, time_ns=plan.time_ns * _OF_PARTS)
 
 
-def _held(plan: Plan, count: int, tile: Tile) -> Plan:
+def _held(plan: Plan, count: int, tile: Tile, steps: int) -> Plan:
     """The same; later where clusters share all tiles, or more than they are, each a part of two or three."""
     time_ns = plan.time_ns
     if count - plan.alone > plan.blocks // tile.cluster:
         time_ns *= _OF_SHARED_ROUND
     if not plan.alone:
         time_ns += _ALL_SHARED_NS
+    if tile.cluster > 1 and steps <= _FEW_STEPS:
+        time_ns += _ROUND_NS * -(-count * tile.cluster // plan.blocks)
     return replace(plan, time_ns=time_ns)
 
 

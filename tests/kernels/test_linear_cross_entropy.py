@@ -60,7 +60,7 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
         (4737, 795, 7207, "tile_128x160_pair", True),  # 95 tiles of pairs, for 66
         (8448, 256, 8192, "tile_128x256_pair", True),  # 33: all of them
         (1824, 99_741, 1279, "tile_128x256_pair", True),  # 3120, and 18 of them in a round of their own
-        (5000, 2320, 64, "tile_128x192_pair", False),  # one step of hidden
+        (363, 6335, 694, "tile_128x192_pair", False),  # as many as pairs
     ],
 )
 def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
