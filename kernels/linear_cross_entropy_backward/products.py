@@ -14,7 +14,7 @@ TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in prod
 SMALL_TILE = TILES["tile_64x64"]  # as in small_products.cuh
 AMID_LINES = (False, False)  # rows of what is multiplied, mostly
 SURELY = 1.2  # times the time of small tiles, which that of large ones exceeds
-# Times that of pairs, or of few rows, which says too little where their tiles are few; and of pairs that share.
+# Times that of pairs, or of few rows, which says too little where tiles are few; and of pairs that share.
 RATHER, RATHER_THAN_SHARED = 1.45, 1.2
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
