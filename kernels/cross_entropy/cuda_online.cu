@@ -8,10 +8,10 @@
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
 //   leave maximum and sum, which a second kernel joins, in the same order at every call; on Hopper the blocks of a
 //   cluster join theirs (row_clusters.cuh). Lanes of a warp own a short row, keep it in registers and find its
-//   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words that a row lies in.
-//   Very short rows have a thread each, very many of them by way of shared memory (slab_rows.cuh), and of up to four
-//   columns a thread has four. On Hopper very many that begin anywhere come through rings in shared memory
-//   (row_ring.cuh).
+//   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words in a row and
+//   elements beside them. Very short rows have a thread each, or some of many a thread; where labels begin anywhere
+//   they come by way of shared memory (slab_rows.cuh), as do many that are a little longer. On Hopper very many that
+//   begin anywhere come through rings in shared memory (row_ring.cuh).
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
