@@ -8,10 +8,10 @@
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
 //   leave maximum and sum, which a second kernel joins, in the same order at every call; on Hopper the blocks of a
 //   cluster join theirs (row_clusters.cuh). Lanes of a warp own a short row, keep it in registers and find its
-//   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words that a row lies in.
-//   Very short rows have a thread each, very many of them by way of shared memory (slab_rows.cuh), and of up to four
-//   columns a thread has four. On Hopper very many that begin anywhere come through rings in shared memory
-//   (row_ring.cuh).
+//   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words in a row and
+//   elements beside them. Very short rows have a thread each, or some of many a thread; where labels begin anywhere
+//   they come by way of shared memory (slab_rows.cuh), as do many that are a little longer. On Hopper very many that
+//   begin anywhere come through rings in shared memory (row_ring.cuh).
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
@@ -85,8 +85,14 @@ SHORT_KERNELS(lanes_8_2, 8, 2, 128)
 SHORT_KERNELS(lanes_16_1, 16, 1, 128)
 SHORT_KERNELS(lanes_32_1, 32, 1, 128)
 SHORT_KERNELS(lanes_32_2, 32, 2, 128)
+SHORT_KERNELS(lanes_32_3, 32, 3, 128)
 SHORT_KERNELS(lanes_32_4, 32, 4, 128)
+SHORT_KERNELS(lanes_32_6, 32, 6, 128)
+SHORT_KERNELS(lanes_8_4, 8, 4, 128)
+SHORT_KERNELS(lanes_8_6, 8, 6, 128)
 SHORT_KERNELS(lanes_8_10, 8, 10, 128)
+SHORT_KERNELS(lanes_16_4, 16, 4, 128)
+SHORT_KERNELS(lanes_16_6, 16, 6, 128)
 SHORT_KERNELS(lanes_16_10, 16, 10, 128)
 SHORT_KERNELS(lanes_32_10, 32, 10, 128)
 SHORT_KERNELS(block_8, BLOCK_GROUP, 8, 256)
@@ -94,10 +100,25 @@ SHORT_KERNELS(block_8, BLOCK_GROUP, 8, 256)
 SHORT_KERNEL(elements_16, 128, row_of_elements<16>)
 SHORT_KERNEL(thread_4, 128, row_of_a_thread<4>)
 SHORT_KERNEL(thread_8, 128, row_of_a_thread<8>)
-SHORT_KERNEL(rows_1, 128, rows_of_a_thread<1>)
-SHORT_KERNEL(rows_2, 128, rows_of_a_thread<2>)
-SHORT_KERNEL(rows_3, 128, rows_of_a_thread<3>)
-SHORT_KERNEL(rows_4, 128, rows_of_a_thread<4>)
+
+#define ROWS_KERNEL(COLS) SHORT_KERNEL(rows_##COLS, 128, rows_of_a_thread<COLS>)
+
+ROWS_KERNEL(1)
+ROWS_KERNEL(2)
+ROWS_KERNEL(3)
+ROWS_KERNEL(4)
+ROWS_KERNEL(5)
+ROWS_KERNEL(6)
+ROWS_KERNEL(7)
+ROWS_KERNEL(8)
+ROWS_KERNEL(9)
+ROWS_KERNEL(10)
+ROWS_KERNEL(11)
+ROWS_KERNEL(12)
+ROWS_KERNEL(13)
+ROWS_KERNEL(14)
+ROWS_KERNEL(15)
+ROWS_KERNEL(16)
 
 #define SLAB_KERNEL(WIDTH)                                                                             \
     extern "C" __global__ void __launch_bounds__(256) cross_entropy_slab_##WIDTH##_1(                  \

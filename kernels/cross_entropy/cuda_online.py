@@ -4,6 +4,7 @@ On Hopper few rows go by clusters, and very many by rings in shared memory; the 
 are those of an H200 in bfloat16. All kernels start while the call before ends, and wait for it themselves.
 """
 
+import itertools
 from typing import NamedTuple
 
 import torch
@@ -26,30 +27,35 @@ MOST_ELEMENTS = 16  # of a row whose lanes have one each
 # Of a row that a thread has, unless slabs take as many rows.
 MOST_OF_THREAD, FEWEST_SLAB_ROWS_OF_THREADS = 8, 2**16
 SHORT_THREADS = 128
-ROWS_OF_THREAD, MOST_OF_ROWS = 4, 4  # of as many rows a thread, as in short_rows.cuh: their columns
-FEWEST_ROWS_OF_ROWS = 2**16
+# Of some rows a thread: their columns at most, how many a thread has, as in short_rows.cuh, and the fewest.
+MOST_OF_ROWS, NARROW = 16, 2
+ROWS_OF_NARROW, FEWEST_NARROW_ROWS = 4, 2**16
+ROWS_OF_THREAD, FEWEST_ROWS_OF_ROWS = 2, 2**13
 # Of a slab: rows of up to MOST_ELEMENTS where they are so many, longer ones of so many elements.
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**14, 2**21
 LONGEST_PACKED_SLAB_ROW_BYTES = 32  # where all begin on 16 bytes, and lanes meet in banks of shared memory
 FEW_ROWS = 2  # of a multiprocessor: threads of so few have less to do
-MOST_PACKS = 10  # of a lane
-# The first that holds a row: where there are rows enough, fewer lanes with more packs each take fewer
-# instructions a row. Room for more packs than a row has costs registers, and with them rows under way; rows
-# that begin anywhere are faster with it all the same, and by few lanes from as many rows on.
-LANES_AND_PACKS = (
-    (4, 1),
-    (8, 1),
-    (8, 2),
-    (8, MOST_PACKS),
-    (16, 1),
-    (16, MOST_PACKS),
-    (WARP, 1),
-    (WARP, 2),
-    (WARP, 4),
-    (WARP, MOST_PACKS),
+# Lanes, packs of each, and the fewest warps of a multiprocessor: the first that holds a row. Where there are
+# rows enough, fewer lanes with more packs each take fewer instructions a row. Room for more packs than a row
+# has costs registers and instructions.
+LANES_PACKS_AND_WARPS = (
+    (4, 1, 0),
+    (8, 1, 0),
+    (8, 2, 16),
+    (16, 1, 0),
+    (8, 4, 12),
+    (WARP, 1, 0),
+    (8, 6, 24),
+    (16, 4, 12),
+    (WARP, 2, 0),
+    (8, 10, 200),
+    (16, 6, 200),
+    (WARP, 3, 0),
+    (16, 10, 200),
+    (WARP, 4, 0),
+    (WARP, 6, FEW_ROWS),
+    (WARP, 10, FEW_ROWS),
 )
-FEWER_LANES = (8, 2)  # of rows that 16 lanes would hold with a pack each, where there are rows enough
-ENOUGH_WARPS = 16  # of a multiprocessor
 MOST_BLOCK_WORDS = 2048  # of 16 bytes, of a row that a block keeps
 LEAST_ACCESS = 4  # bytes on which short rows start that have kernels of their own
 HOPPER, MEASURED_BYTES = "sm_90", 2  # clusters and rings are right for all, but only timed there and so wide
@@ -58,13 +64,15 @@ HOPPER, MEASURED_BYTES = "sm_90", 2  # clusters and rings are right for all, but
 LEAST_CLUSTER_ROW_BYTES = 8 * 1024
 # Of a row that more blocks are no faster for, however few rows there are, and where half of the GPU has one.
 MOST_ALONE_BYTES, MOST_BUSY_ALONE_BYTES = 24 * 1024, 32 * 1024
+MOST_FULL_ALONE_BYTES = 72 * 1024  # and where three quarters have one
 MOST_BLOCK_ROW_BYTES = 64 * 1024  # of a row that a block has alone as rows are more
 # Of a longer row: where multiprocessors have more than one; otherwise, as a small cluster takes as long to
 # meet as a large one; and of rows of more than these bytes.
-CLUSTERS, MOST_OF_SMALL_BYTES, MOST_OF_MIDDLE_BYTES = (4, 8, 16), 64 * 1024, 128 * 1024
+CLUSTERS, MOST_OF_MIDDLE_BYTES = (4, 8, 16), 128 * 1024
 MOST_PART_BYTES = 40 * 1024  # of a block in a cluster: of longer ones the whole device has more under way
 MOST_SHARED_ROWS_BYTES = 32 * 1024 * 1024  # of all rows by clusters, likewise
 LEAST_CLUSTER_THREADS, MOST_CLUSTER_THREADS = 128, 512
+MOST_THREADS_AT_ONCE = 2048  # of a multiprocessor
 # Of a thread, as in row_clusters.cuh, and where more threads have nothing else to do.
 PACKS_AT_ONCE, FEW_PACKS = 4, 2
 
@@ -75,9 +83,10 @@ MOST_RING_ROWS = 2**28
 MOST_RING_BYTES = 220 * 1024  # of shared memory, all but what the compiler lays out
 # Of which a multiprocessor has no two: blocks of the next call would else pile up where the first ones end.
 LEAST_RING_BYTES = 116 * 1024
-# Lanes and warps of rows up to so many bytes. Warps of very short rows are fewer where shared memory ends.
-RINGS = ((64, 1, 32), (256, 1, 24), (1024, 8, 24), (3072, 16, 16), (5120, WARP, 16))
-MOST_ALIGNED_RING_BYTES = 128  # of rows on 16 bytes, which registers hold as fast where they are longer
+# Lanes and warps of rows up to so many bytes. Warps are fewer where shared memory ends.
+RINGS = ((64, 1, 32), (208, 1, 24), (1536, 8, 24), (3072, 16, 16), (5120, WARP, 16))
+# Registers hold as fast what begins on a word and is longer, and rows that begin anywhere in between.
+MOST_ALIGNED_RING_BYTES, HELD_BYTES = 128, range(209, 513)
 # Rows of a ring, or of one of very short rows: where there are fewer it ends before it pays for its start.
 LEAST_TURNS, LEAST_SHORT_TURNS = 4, 2
 
@@ -115,6 +124,10 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return loss
     threads = min(-(-row_bytes // (PACK_BYTES * WARP)) * WARP, MOST_THREADS)
     pieces = pieces_of_row(rows, row_bytes, at_once)
+    if row_bytes < LEAST_CLUSTER_ROW_BYTES:
+        threads = _whole_warps(-(-row_bytes // PACK_BYTES), FEW_PACKS)
+        program.launch("cross_entropy_block", rows, threads, logits, labels, loss, cols, overlaps=True)
+        return loss
     if pieces == 1:
         program.launch("cross_entropy_row", rows, threads, logits, labels, loss, cols, overlaps=True)
         return loss
@@ -133,10 +146,12 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 def rows_kernel(logits: torch.Tensor, labels: torch.Tensor) -> tuple[str, int, int] | None:
     """The kernel that gives a thread some of many rows of few columns, its blocks and their threads."""
     rows, cols = logits.shape
-    starts = logits.data_ptr() % (ROWS_OF_THREAD * logits.element_size()) or labels.data_ptr() % PACK_BYTES
-    if not 0 < cols <= MOST_OF_ROWS or rows < FEWEST_ROWS_OF_ROWS or starts:
+    narrow = cols <= NARROW
+    each, fewest = (ROWS_OF_NARROW, FEWEST_NARROW_ROWS) if narrow else (ROWS_OF_THREAD, FEWEST_ROWS_OF_ROWS)
+    starts = logits.data_ptr() % (each * logits.element_size()) or labels.data_ptr() % PACK_BYTES
+    if not 0 < cols <= MOST_OF_ROWS or rows < fewest or starts:
         return None
-    return f"cross_entropy_rows_{cols}", -(-rows // (ROWS_OF_THREAD * SHORT_THREADS)), SHORT_THREADS
+    return f"cross_entropy_rows_{cols}", -(-rows // (each * SHORT_THREADS)), SHORT_THREADS
 
 
 def slab_of_rows(logits: torch.Tensor) -> Slab | None:
@@ -166,7 +181,7 @@ def ring_of(rows: int, row_bytes: int, access: int, multiprocessors: int) -> Rin
     found = next(((lanes, warps) for most, lanes, warps in RINGS if row_bytes <= most), None)
     if found is None or rows >= MOST_RING_ROWS:
         return None
-    if access == PACK_BYTES and row_bytes > MOST_ALIGNED_RING_BYTES:
+    if row_bytes in HELD_BYTES or (access >= LEAST_ACCESS and row_bytes > MOST_ALIGNED_RING_BYTES):
         return None
     lanes, warps = found
     # The most lines that the rows of a warp lie in.
@@ -184,24 +199,44 @@ def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int
         return None
     packs = -(-row_bytes // PACK_BYTES)
     many = rows > 2 * multiprocessors
-    if many or row_bytes <= (MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES):
+    if many:
+        alone = MOST_BLOCK_ROW_BYTES
+    elif 4 * rows >= 3 * multiprocessors:
+        alone = MOST_FULL_ALONE_BYTES
+    else:
+        alone = MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES
+    if many or row_bytes <= alone:
         wide = many or packs <= FEW_PACKS * MOST_THREADS
         threads = _whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE)
-        if packs > PACKS_AT_ONCE * MOST_CLUSTER_THREADS:  # no block has its row at once: then more rows are
+        # No block has its row at once: then more rows are.
+        if many and packs > PACKS_AT_ONCE * MOST_CLUSTER_THREADS:
             threads = MOST_THREADS
-        return (1, threads) if row_bytes <= MOST_BLOCK_ROW_BYTES else None
+        return (1, threads) if row_bytes <= alone else None
     small, middle, large = CLUSTERS
-    # Few large clusters run at once: where rows are as many as half of the multiprocessors, most would wait.
-    waits = 2 * rows > multiprocessors and row_bytes <= middle * MOST_PART_BYTES
+    # Few large clusters run at once: of many rows most would wait.
+    waits = 5 * rows > 2 * multiprocessors and row_bytes <= middle * MOST_PART_BYTES
     blocks = middle if row_bytes <= MOST_OF_MIDDLE_BYTES or waits else large
     if rows > multiprocessors:
         if row_bytes > MOST_OF_MIDDLE_BYTES:
             return None
-        blocks = small if row_bytes <= MOST_OF_SMALL_BYTES else middle
+        blocks = small
     if row_bytes > blocks * MOST_PART_BYTES or rows * row_bytes > MOST_SHARED_ROWS_BYTES:
         return None
-    threads = max(_whole_warps(-(-packs // blocks), PACKS_AT_ONCE), LEAST_CLUSTER_THREADS)
-    return blocks, min(threads, MOST_THREADS) if rows * blocks > 2 * multiprocessors else threads
+    return blocks, _threads_of_cluster(-(-packs // blocks), rows * blocks, multiprocessors)
+
+
+def _threads_of_cluster(packs: int, blocks: int, multiprocessors: int) -> int:
+    """Of a block with so many packs: as many as ask for them in few rounds while all blocks run at once."""
+
+    def threads(rounds: int) -> int:
+        return max(_whole_warps(packs, rounds * PACKS_AT_ONCE), LEAST_CLUSTER_THREADS)
+
+    def has_room(threads: int) -> bool:
+        return threads == LEAST_CLUSTER_THREADS or blocks <= multiprocessors * (
+            MOST_THREADS_AT_ONCE // threads
+        )
+
+    return next(threads(rounds) for rounds in itertools.count(1) if has_room(threads(rounds)))
 
 
 def _whole_warps(packs: int, each: int) -> int:
@@ -238,22 +273,16 @@ def short_kernel(rows: int, cols: int, x: torch.Tensor, multiprocessors: int) ->
     if cols <= MOST_ELEMENTS:
         blocks = -(-rows * MOST_ELEMENTS // SHORT_THREADS)
         return f"cross_entropy_elements_{MOST_ELEMENTS}", blocks, SHORT_THREADS
-    size = x.element_size()
-    access = access_bytes(cols, x)
+    size, access = x.element_size(), access_bytes(cols, x)
     if access >= LEAST_ACCESS:
         words, how = -(-cols * size // PACK_BYTES), f"_by_{access}"
     else:
-        words, how = -(-(cols * size + PACK_BYTES - size) // PACK_BYTES), ""
-    many = rows > FEW_ROWS * multiprocessors
-    for lanes, packs in LANES_AND_PACKS:
-        enough = rows * lanes >= WARP * ENOUGH_WARPS * multiprocessors
-        if (lanes, packs) == FEWER_LANES:
-            fits = enough and access >= LEAST_ACCESS
-        else:
-            fits = packs < MOST_PACKS or (many if lanes == WARP else enough)
-        if words <= lanes * packs and fits:
+        words, how = cols * size // PACK_BYTES, ""
+    for lanes, packs, warps in LANES_PACKS_AND_WARPS:
+        if words <= lanes * packs and rows * lanes >= WARP * warps * multiprocessors:
             blocks = -(-rows * lanes // SHORT_THREADS)
             return f"cross_entropy_lanes_{lanes}_{packs}{how}", blocks, SHORT_THREADS
+    many = rows > FEW_ROWS * multiprocessors
     if many and words <= MOST_BLOCK_WORDS:
         return f"cross_entropy_block_8{how}", rows, -(-words // (8 * WARP)) * WARP
     return None

@@ -91,7 +91,7 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
     SCALAR edge;
     from_float(NEGATIVE_INFINITY, edge);
     if (rank == 0 && threadIdx.x < words.edges) edge = x[words.edge_at(threadIdx.x)];
-    float at_label = 0.0f;
+    float2 of_label = {};  // the element there, and whether the row is ignored
     bool has_label = false;
     const bool has_edges = rank == 0 && words.edges;
     const Statistics mine = statistics_of_part(x + words.head + before * PACK, packs, has_edges, edge, [&] {
@@ -99,20 +99,20 @@ __device__ __forceinline__ void row_by_cluster(const SCALAR* x, const long long*
         const int pack = label < words.head ? -1 : static_cast<int>((min(label, 1ll << 31) - words.head) / PACK);
         const bool is_beside = label < words.head || pack >= words.packs;  // or no column
         has_label = is_beside ? rank == 0 : pack >= before && pack < before + packs;
-        if (has_label) at_label = load_at(x, label, cols);
+        if (has_label) of_label = {load_at(x, label, cols), label == IGNORED ? 1.0f : 0.0f};
     });
     const Statistics all = over_block(mine);
     wait_for_cluster();
     if (is_thread_0) {
         const unsigned barrier = address_in(0, &met);
         send_to(address_in(0, of_block + rank), float2{all.highest, all.total}, barrier);
-        if (has_label) send_to(address_in(0, of_block + MOST_BLOCKS), float2{at_label, 0.0f}, barrier);
+        if (has_label) send_to(address_in(0, of_block + MOST_BLOCKS), of_label, barrier);
     }
     if (rank > 0 || threadIdx.x >= WARP) return;
     wait_for(&met, 0);
     const float2 found = threadIdx.x < blocks ? of_block[threadIdx.x] : float2{NEGATIVE_INFINITY, 0.0f};
     const Statistics whole = over_warp({found.x, found.y});
-    if (is_thread_0) store_loss(whole, of_block[MOST_BLOCKS].x, label == IGNORED, loss + row);
+    if (is_thread_0) store_loss(whole, of_block[MOST_BLOCKS].x, of_block[MOST_BLOCKS].y != 0.0f, loss + row);
 }
 #else
 __device__ __forceinline__ void row_by_cluster(const SCALAR*, const long long*, SCALAR*, int) {}

@@ -63,9 +63,16 @@ __device__ __forceinline__ float sum_of_powers(const Bits (&kept)[PACKS], const 
 // Of bases up to this, base * log2 e and what its rounding loses are floats.
 constexpr float LARGEST_BASE = 1e8f;
 
-// The statistics of neighbouring lanes that keep packs of a row.
-template <int LANES, int PACKS, typename Skips>
-__device__ __forceinline__ Statistics statistics_of(const Bits (&kept)[PACKS], const Skips& skips) {
+// A thread's elements beside the packs of a row.
+template <int COUNT>
+struct Edges {
+    float value[COUNT ? COUNT : 1];
+};
+
+// The statistics of neighbouring lanes that keep packs of a row, and elements beside them.
+template <int LANES, int PACKS, typename Skips, int EDGES = 0>
+__device__ __forceinline__ Statistics
+statistics_of(const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>& edges = {}) {
     unsigned word = NEGATIVE_INFINITIES;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
@@ -74,16 +81,25 @@ __device__ __forceinline__ Statistics statistics_of(const Bits (&kept)[PACKS], c
 #pragma unroll
         for (int i = 0; i < 4; ++i) word = higher_of_words(word, words[i]);
     }
-    const float highest = lanes_max<LANES>(highest_of_word(word));
+    float mine = highest_of_word(word);
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) mine = fmaxf(mine, edges.value[e]);
+    const float highest = lanes_max<LANES>(mine);
     const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
     float total, factor = 1.0f;
+    const auto sum_of = [&](const auto& power) {
+        float sum = sum_of_powers(kept, skips, power);
+#pragma unroll
+        for (int e = 0; e < EDGES; ++e) sum += power(edges.value[e]);
+        return sum;
+    };
     if (fabsf(base) <= LARGEST_BASE) {
         // One instruction less an element. What the rounding of the product loses is in every power, and comes off at the end.
         const float shift = base * LOG2_E, lost = fmaf(base, LOG2_E, -shift);
-        total = sum_of_powers(kept, skips, [&](float value) { return fast_exp2(fmaf(value, LOG2_E, -shift)); });
+        total = sum_of([&](float value) { return fast_exp2(fmaf(value, LOG2_E, -shift)); });
         factor = fast_exp2(-lost);
     } else {
-        total = sum_of_powers(kept, skips, [&](float value) { return fast_exp2((value - base) * LOG2_E); });
+        total = sum_of([&](float value) { return fast_exp2((value - base) * LOG2_E); });
     }
     return {highest, lanes_sum<LANES>(total) * factor};
 }
@@ -95,23 +111,37 @@ __device__ __forceinline__ long long label_of(const long long* labels, long long
     return has_row ? label : IGNORED;
 }
 
+// The label, once all of this thread's packs have come, in accesses of so many WORDS: with nothing between, the compiler waits for
+// the label before it asks for all of the row. The element at the label is near by then.
+template <int WORDS, int PACKS>
+__device__ __forceinline__ long long behind(const Bits (&kept)[PACKS], long long label) {
+    unsigned any = 0;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        const unsigned words[4] = {kept[p].x, kept[p].y, kept[p].z, kept[p].w};
+#pragma unroll
+        for (int i = 0; i < 4; i += WORDS) any |= words[i];
+    }
+    return label + (any & unknown_zero());
+}
+
 // The loss of this thread's row group, lanes or a block, of what a thread keeps of row `x`, or of any where it has none.
-template <int GROUP, int PACKS, typename Skips>
+template <int GROUP, int PACKS, typename Skips, int EDGES = 0>
 __device__ __forceinline__ void store_loss_of(
     const Bits (&kept)[PACKS], const Skips& skips, const SCALAR* x, long long label, SCALAR* loss, bool has_row,
-    long long cols
+    long long cols, const Edges<EDGES>& edges = {}
 ) {
     const bool is_first = threadIdx.x % GROUP == 0;
-    const bool is_column = static_cast<unsigned long long>(label) < static_cast<unsigned long long>(cols);
-    const SCALAR* at = x + (is_column ? label : 0);  // likewise without a branch
     float at_label;
     Statistics all;
+    const bool is_column = static_cast<unsigned long long>(label) < static_cast<unsigned long long>(cols);
+    const SCALAR* at = x + (is_column ? label : 0);  // without a branch, which would put it behind the maximum
     if constexpr (GROUP <= WARP) {
         at_label = to_float(*at);
-        all = statistics_of<GROUP>(kept, skips);
+        all = statistics_of<GROUP>(kept, skips, edges);
     } else {
         __shared__ Statistics partial[WARP];
-        const Statistics mine = statistics_of<WARP>(kept, skips);
+        const Statistics mine = statistics_of<WARP>(kept, skips, edges);
         at_label = to_float(*once_known(mine.total, at));  // amid so many loads it would keep the last ones waiting
         if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = mine;
         __syncthreads();
@@ -122,27 +152,36 @@ __device__ __forceinline__ void store_loss_of(
     if (has_row && is_first) store_loss(all, at_label, label == IGNORED, loss);
 }
 
-// Rows that begin anywhere: whole words that they lie in.
+// Rows that begin anywhere: the whole words in them, and up to 14 elements beside these. No branch lies between the loads, so
+// that all are under way at once.
 template <int GROUP, int PACKS>
 __device__ __forceinline__ void short_row(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
 ) {
+    constexpr int BESIDE = 2 * (PACK - 1), EDGES = GROUP < WARP ? (BESIDE + GROUP - 1) / GROUP : 1;
     const long long row = group_row<GROUP>();
     const int thread = threadIdx.x % GROUP, threads = GROUP > WARP ? blockDim.x : GROUP;
     const bool has_row = row < rows;
     const long long label = label_of(labels, row, has_row);
-    const ShortRow here(x, has_row ? row : 0, rows, cols);
-    const int packs = has_row ? here.packs() : 0;
+    x += has_row ? row * cols : 0;
+    const RunWords run(bytes_past(x), has_row ? static_cast<int>(cols) : 0);
+    const Bits* const words = reinterpret_cast<const Bits*>(x + run.head) + thread;
     Bits kept[PACKS];
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
-        const int pack = thread + p * threads;
         kept[p] = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
-        if (pack < packs) kept[p] = here.load(pack, NEGATIVE_INFINITY);
+        if (thread + p * threads < run.packs) kept[p] = __ldg(words + p * threads);
+    }
+    Edges<EDGES> edges;
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) {
+        const int edge = thread + e * threads;
+        edges.value[e] = edge < run.edges ? to_float(x[run.edge_at(edge)]) : NEGATIVE_INFINITY;
     }
     const int first = GROUP > WARP ? thread / WARP * WARP : 0;  // of the warp
-    const auto skips = [&](int p, int i) { return i == 0 && first + p * threads >= packs; };
-    store_loss_of<GROUP>(kept, skips, here.row, label, loss + row, has_row, cols);
+    const auto skips = [&](int p, int i) { return i == 0 && first + p * threads >= run.packs; };
+    const long long known = GROUP > WARP ? label : behind<4>(kept, label);
+    store_loss_of<GROUP>(kept, skips, x, known, loss + row, has_row, cols, edges);
 }
 
 // Rows that all begin on as many bytes as WIDTH elements have.
@@ -158,7 +197,9 @@ __device__ __forceinline__ void short_row_by(
     Bits kept[PACKS];
     share.load(x, kept, NEGATIVE_INFINITIES);
     const auto skips = [&](int p, int i) { return share.skips_element(p, i); };
-    store_loss_of<GROUP>(kept, skips, x, label, loss + row, has_row, cols);
+    constexpr int WORDS = WIDTH * sizeof(SCALAR) / 4;  // of an access
+    const long long known = GROUP > WARP ? label : behind<WORDS>(kept, label);
+    store_loss_of<GROUP>(kept, skips, x, known, loss + row, has_row, cols);
 }
 
 // A lane has an element: of rows so short that words save no access.
@@ -211,21 +252,22 @@ __device__ __forceinline__ void row_of_a_thread(
     if (has_row) store_loss_of_values(values, last + 1, label, loss + row);
 }
 
-// ---- Many rows of up to four columns ------------------------------------------------------------
+// ---- Many rows of a few columns -------------------------------------------------------------------
 
-constexpr int ROWS_OF_THREAD = 4;  // as in cuda_online.py
-
-// ROWS_OF_THREAD elements in one access.
-struct alignas(ROWS_OF_THREAD * sizeof(SCALAR)) Word {
-    SCALAR element[ROWS_OF_THREAD];
+// Some elements in one access.
+template <int COUNT>
+struct alignas(COUNT * sizeof(SCALAR)) WordOf {
+    SCALAR element[COUNT];
 };
 
-// A thread has ROWS_OF_THREAD rows of COLS elements, as many whole words wherever each row begins, and their labels: of
-// a row each it would have few bytes under way.
+// A thread has some rows of COLS elements, as many whole words wherever each row begins, and their labels: of a row each it
+// would have few bytes under way. How many is as in cuda_online.py.
 template <int COLS>
 __device__ __forceinline__ void rows_of_a_thread(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long
 ) {
+    constexpr int ROWS_OF_THREAD = COLS > 2 ? 2 : 4;
+    using Word = WordOf<ROWS_OF_THREAD>;
     const long long first = thread_of_grid() * ROWS_OF_THREAD, left = rows - first;
     Word words[COLS], losses;
     long long label[ROWS_OF_THREAD];

@@ -1,6 +1,7 @@
 """Launcher of cuda_wgmma.cu: a linear layer's cross-entropy on the tensor cores by TMA and wgmma."""
 
 import functools
+import math
 from dataclasses import replace
 
 import torch
@@ -31,12 +32,16 @@ TILES = {
 }
 PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
 _STEP = 64  # elements of hidden in a stage
-_OF_SHARED_ROUND = 1.1  # times as long as a plan says takes one by which clusters share a whole round more
+# Beyond what a plan says: times as long takes one by which clusters share a whole round more, or the blocks
+# of a cluster a tile, and about so many nanoseconds more one by which pairs share all tiles, or each round of
+# pairs with no more steps.
+_OF_SHARED_ROUND, _OF_PARTS, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 1.25, 2500, 300, 16
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _FEW = "few_rows"
 _SMALL = "small_weights"
-_BYTES_PER_NS = 3500  # about those of tiles that wait for memory
+# About those of tiles that wait for memory, and of the smallest, which have least of it under way.
+_BYTES_PER_NS, _OF_SMALLEST = 3500, {"tile_64x64": 2900}
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -59,7 +64,7 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
 
     Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
-    may do without. A small w needs no tiles.
+    may do without; very few read another w too, where its rows begin amid lines. A small w needs no tiles.
     """
     name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     if not (rows and vocab and hidden):
@@ -68,7 +73,8 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
     if is_loose:
         tiles_ns += few_rows.copy_ns(vocab, hidden)
     times = {name: tiles_ns}
-    if is_loose and (room := few_rows.room_of(rows, hidden)):
+    room = few_rows.room_of(rows, hidden)
+    if room and (is_loose or room == few_rows.LEAST_ROOM):
         times[_FEW] = few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns
     if small := small_weights.room_of(rows):
         times[_SMALL] = small_weights.time_ns(small, vocab, hidden, multiprocessors)
@@ -91,15 +97,23 @@ def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int)
     if name not in PARTS:
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
         count = tile.count(rows, vocab)
-        return min((_held(plan, count, tile) for plan in plans), key=lambda plan: plan.time_ns)
-    return by_clusters(tile, rows, vocab, steps, PARTS[name], tile.step_of(aligned), multiprocessors)
+        plan = min((_held(plan, count, tile, steps) for plan in plans), key=lambda plan: plan.time_ns)
+        least_ns = 2 * vocab * hidden / _OF_SMALLEST.get(name, math.inf)
+        return replace(plan, time_ns=max(plan.time_ns, least_ns))
+    plan = by_clusters(tile, rows, vocab, steps, PARTS[name], tile.step_of(aligned), multiprocessors)
+    return replace(plan, time_ns=plan.time_ns * _OF_PARTS)
 
 
-def _held(plan: Plan, count: int, tile: Tile) -> Plan:
-    """The same; later where clusters share more tiles than they are, each then a part of two or three."""
-    if count - plan.alone <= plan.blocks // tile.cluster:
-        return plan
-    return replace(plan, time_ns=plan.time_ns * _OF_SHARED_ROUND)
+def _held(plan: Plan, count: int, tile: Tile, steps: int) -> Plan:
+    """The same; later where clusters share all tiles, or more than they are, each a part of two or three."""
+    time_ns = plan.time_ns
+    if count - plan.alone > plan.blocks // tile.cluster:
+        time_ns *= _OF_SHARED_ROUND
+    if not plan.alone:
+        time_ns += _ALL_SHARED_NS
+    if tile.cluster > 1 and steps <= _FEW_STEPS:
+        time_ns += _ROUND_NS * -(-count * tile.cluster // plan.blocks)
+    return replace(plan, time_ns=time_ns)
 
 
 def launch(

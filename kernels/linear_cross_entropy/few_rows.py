@@ -13,6 +13,7 @@ from roofscope.kernels.shared.loose_rows import FEW, few_rows_room
 Tensor = torch.Tensor
 
 _WARPS, _ROWS_OF_WARP, _WORDS_AT_ONCE = 16, 16, 4  # as in few_rows.cuh
+LEAST_ROOM = 8  # for rows of x
 _STEP = _WORDS_AT_ONCE * 32  # elements of hidden that a warp reads at once
 _MOST_SHARED = 222 * 1024  # beside what blocks join their statistics in
 _MOST_PARTS = 8  # of hidden: the sums of a row of x meet in one block
@@ -24,6 +25,9 @@ _X_AT_ONCE = 32  # elements of x that a thread brings at once
 _START_NS, _ROWS_NS, _X_NS, _WORDS_NS = 2000, 900, 700, 800
 _SHIFTS_NS, _SHARING_NS, _PARTS_NS, _BYTES_PER_NS = 2.8, 800, 1200, 4300
 _COLUMNS_AT_ONCE, _PARTS_AT_ONCE = 2048, 4  # of those, as in cuda_wgmma.cu
+# Beside tiles, which hide more of memory's latency: for any w, and more for a large one, half of that for one
+# of so many bytes.
+_BESIDE_TILES_NS, _OF_LARGE_NS, _HALF_BYTES = 300, 5000, 6e6
 # About the times of a launch more, of a copy of w, and of what is beside tiles.
 _COPY_NS, _COPY_BYTES_PER_NS, BESIDE_NS = 1300, 3900, 2000
 
@@ -53,7 +57,9 @@ def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts
     Where w has few rows, warps share them along hidden, and so do blocks where one round has room for all.
     """
     units, groups = -(-vocab // (8 * _ROWS_OF_WARP)) * 8, room // 8
-    start_ns = _START_NS + (groups - 1) * _ROWS_NS
+    w_bytes = 2 * vocab * hidden
+    start_ns = _START_NS + _BESIDE_TILES_NS + (groups - 1) * _ROWS_NS
+    start_ns += _OF_LARGE_NS * w_bytes / (w_bytes + _HALF_BYTES)
     grids: list[Grid] = []
     choices = ((at_once, sharing) for at_once in range(1, _WARPS + 1) for sharing in {1, _WARPS // at_once})
     for (at_once, sharing), parts in itertools.product(choices, range(1, most_parts + 1)):
@@ -68,7 +74,7 @@ def grid_of(room: int, vocab: int, hidden: int, multiprocessors: int, most_parts
         if sharing > 1:
             words_ns += rounds * _SHARING_NS * groups
         shifts_ns = rounds * at_once * columns / 32 * groups**2 * _SHIFTS_NS
-        time_ns = start_ns + x_ns + math.hypot(words_ns, shifts_ns, 2 * vocab * hidden / _BYTES_PER_NS)
+        time_ns = start_ns + x_ns + math.hypot(words_ns, shifts_ns, w_bytes / _BYTES_PER_NS)
         if parts > 1:
             time_ns += -(-vocab // _COLUMNS_AT_ONCE) * -(-parts // _PARTS_AT_ONCE) * _PARTS_NS * groups
         grids.append(Grid(blocks, at_once, sharing, -(-hidden // columns), columns, time_ns))

@@ -9,6 +9,7 @@ from roofscope import Argument, CudaProgram, tensor_map
 from roofscope.kernels.linear_cross_entropy_backward.products import (
     AMID_LINES,
     BAND,
+    RATHER,
     SMALL_TILE,
     STEP,
     SURELY,
@@ -111,7 +112,7 @@ def dx_by_small_tiles(rows: int, hidden: int, vocab: int, multiprocessors: int) 
     rounds, steps = -(-columns * count // multiprocessors), -(-vocab // STEP)
     few_ns = rounds * (-(-steps // count) * step_ns + room * _DX_COLUMNS / _SUMS_PER_NS)
     few_ns += _JOIN_NS + 4 * count * rows * hidden / _BYTES_PER_NS
-    return time_of(SMALL_TILE, rows, hidden, vocab, multiprocessors) * SURELY < few_ns
+    return time_of(SMALL_TILE, rows, hidden, vocab, multiprocessors) < few_ns * RATHER
 
 
 @functools.lru_cache(maxsize=4096)

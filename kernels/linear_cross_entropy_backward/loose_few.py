@@ -26,18 +26,26 @@ _MOST_ROUNDS = 8  # of blocks that make dw
 _BLOCKS_OF_DW = {8: 3, 16: 3, 32: 2}  # of a multiprocessor at once, by the room for rows
 _LEAST_HIDDEN = 4  # times the room, so _DW_WIDTH or more: else copying w takes less than what logits leave
 _LEAST_STEPS = 2  # of a block that has a part of the vocabulary
+_LINE = 128  # bytes
+# Of w whose parts of dx are worth another launch: blocks of a cluster wait for each other.
+_LEAST_PARTS_BYTES = 3 * 2**20
 
 
 def takes(x: Tensor, w: Tensor, multiprocessors: int) -> bool:
     """Whether the kernels have room for x, and w, of enough columns, would be copied for others.
 
-    Where logits from a copy are there sooner, the gradients are too.
+    Where logits from a copy are there sooner, the gradients are too. For very few rows also where those of w
+    are whole and begin amid lines.
     """
     (rows, hidden), vocab = x.shape, len(w)
     room = few_rows.room_of(rows, hidden)
-    if not w.numel() or is_whole(w) or room is None or hidden < _LEAST_HIDDEN * room:
+    if not w.numel() or room is None or hidden < _LEAST_HIDDEN * room:
         return False
-    copied_ns = few_rows.copy_ns(vocab, hidden) + min(times_of_logits(rows, vocab, hidden, multiprocessors))
+    copied_ns = min(times_of_logits(rows, vocab, hidden, multiprocessors))
+    if not is_whole(w):
+        copied_ns += few_rows.copy_ns(vocab, hidden)
+    elif room > few_rows.LEAST_ROOM or hidden * w.element_size() % _LINE == 0:
+        return False
     grid = few_rows.grid_of(room, vocab, hidden, multiprocessors, most_parts=1)
     return grid.time_ns < copied_ns + few_rows.BESIDE_NS
 
@@ -79,7 +87,8 @@ def parts_of_vocabulary(rows: int, vocab: int, hidden: int, multiprocessors: int
     columns, steps = -(-hidden // LOOSE_COLUMNS), -(-vocab // ROWS_OF_STEP)
     room_for = most_blocks(cluster, multiprocessors)
     at_once = room_for * (1 if rows > 16 else 2) // (columns * cluster)
-    return cluster, max(min(at_once, steps // (_LEAST_STEPS * cluster)), 1)
+    parts = max(min(at_once, steps // (_LEAST_STEPS * cluster)), 1)
+    return (1, cluster * parts) if parts > 1 or 2 * vocab * hidden >= _LEAST_PARTS_BYTES else (cluster, parts)
 
 
 def _make_dx(program: CudaProgram, ordered: Tensor, x: Tensor, w: Tensor) -> Tensor:

@@ -14,6 +14,8 @@ TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in prod
 SMALL_TILE = TILES["tile_64x64"]  # as in small_products.cuh
 AMID_LINES = (False, False)  # rows of what is multiplied, mostly
 SURELY = 1.2  # times the time of small tiles, which that of large ones exceeds
+# Times that of pairs, or of few rows, which says too little where tiles are few; and of pairs that share.
+RATHER, RATHER_THAN_SHARED = 1.45, 1.2
 # Clusters that share tiles are at other places along the sum: where L2 does not hold it, each reads its own.
 SHARED_BYTES = 2**25
 _PART_NS = 1500  # that a block takes to add a part of a tile
@@ -136,7 +138,9 @@ def takes_small_tiles(m: int, n: int, k: int, multiprocessors: int) -> bool:
     """Whether blocks alone are faster than pairs, whose tiles would be few."""
     if not m * n:
         return False
-    return time_of(SMALL_TILE, m, n, k, multiprocessors) * SURELY < plan_of(m, n, k, multiprocessors).time_ns
+    pairs = plan_of(m, n, k, multiprocessors)
+    most = RATHER if pairs.alone == TILE.count(m, n) else RATHER_THAN_SHARED
+    return time_of(SMALL_TILE, m, n, k, multiprocessors) < pairs.time_ns * most
 
 
 def time_of(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> float:

@@ -173,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) make_weights(
     wait_for_previous();
     const long long row = blockIdx.x;
     if (scales[row] != 1.0f) return;
-    PartOfRow{width, 1, log2_of(BLOCK_N)}.make_weights(
+    PartOfRow<WARPS_OF_ROWS>{width, 1, log2_of(BLOCK_N)}.make_weights(
         powers + row * width, pieces + row * count, results[row], to_float(dloss[row]), labels[row]
     );
 }

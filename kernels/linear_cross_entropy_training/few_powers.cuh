@@ -60,30 +60,50 @@ extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__
     );
 }
 
-// What join and make_weights do where there is a sample: each block of a row joins its sums.
-extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) join_and_make_weights(
-    SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const float* __restrict__ at_label,
-    const long long* __restrict__ labels, const SCALAR* __restrict__ dloss, SCALAR* __restrict__ loss, long long vocab,
-    long long width, long long count, long long blocks_of_row, long long log2_piece
+// What join and make_weights do where there is a sample, for a row by so many warps: each block of a row joins its sums.
+template <int WARPS>
+__device__ __forceinline__ void join_and_make_d(
+    SCALAR* powers, const Statistics* pieces, const float* at_label, const long long* labels, const SCALAR* dloss,
+    SCALAR* loss, long long rows, long long vocab, long long width, long long count, long long blocks_of_row,
+    long long log2_piece
 ) {
-    __shared__ Statistics of_warps[WARPS_OF_ROWS];
-    const long long row = blockIdx.x / blocks_of_row;
+    const long long row = WARPS == 1 ? thread_of_grid() / WARP : blockIdx.x / blocks_of_row;
+    if (row >= rows) return;
+    const int thread = threadIdx.x % (WARPS * WARP);
     pieces += row * count;
     wait_for_previous();
     let_next_start();
-    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
-    for (long long piece = threadIdx.x; piece < count; piece += blockDim.x) mine = joined(mine, pieces[piece]);
-    mine = over_warp(mine);
-    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
-    __syncthreads();
-    mine = of_warps[0];
-#pragma unroll
-    for (int i = 1; i < WARPS_OF_ROWS; ++i) mine = joined(mine, of_warps[i]);
-
+    // Under way beside the pieces: the compiler moves no load up across a barrier.
     const long long label = labels[row];
-    const float lse = mine.highest + log2f(mine.total), scale = to_float(dloss[row]);
-    if (blockIdx.x % blocks_of_row == 0 && threadIdx.x == 0)
-        from_float(loss_of(mine, at_label[row], label, vocab), loss[row]);
-    const RowResult result = {lse, (fast_exp2(at_label[row] - lse) - 1.0f) * scale};
-    PartOfRow{width, blocks_of_row, log2_piece}.make_weights(powers + row * width, pieces, result, scale, label);
+    const float logit = at_label[row], scale = to_float(dloss[row]);
+    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+    for (long long piece = thread; piece < count; piece += WARPS * WARP) mine = joined(mine, pieces[piece]);
+    mine = over_warp(mine);
+    if constexpr (WARPS > 1) {
+        __shared__ Statistics of_warps[WARPS];
+        if (thread % WARP == 0) of_warps[thread / WARP] = mine;
+        __syncthreads();
+        mine = of_warps[0];
+#pragma unroll
+        for (int i = 1; i < WARPS; ++i) mine = joined(mine, of_warps[i]);
+    }
+
+    const float lse = mine.highest + log2f(mine.total);
+    if (blockIdx.x % blocks_of_row == 0 && thread == 0) from_float(loss_of(mine, logit, label, vocab), loss[row]);
+    const RowResult result = {lse, (fast_exp2(logit - lse) - 1.0f) * scale};
+    PartOfRow<WARPS>{width, blocks_of_row, log2_piece}.make_weights(powers + row * width, pieces, result, scale, label);
 }
+
+#define JOIN_AND_MAKE(NAME, WARPS)                                                                                \
+    extern "C" __global__ void __launch_bounds__(WARPS_OF_ROWS* WARP) NAME(                                       \
+        SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const float* __restrict__ at_label,   \
+        const long long* __restrict__ labels, const SCALAR* __restrict__ dloss, SCALAR* __restrict__ loss,        \
+        long long rows, long long vocab, long long width, long long count, long long blocks_of_row,               \
+        long long log2_piece                                                                                      \
+    ) {                                                                                                           \
+        join_and_make_d<WARPS>(                                                                                   \
+            powers, pieces, at_label, labels, dloss, loss, rows, vocab, width, count, blocks_of_row, log2_piece   \
+        );                                                                                                        \
+    }
+JOIN_AND_MAKE(join_and_make_weights, WARPS_OF_ROWS)
+JOIN_AND_MAKE(join_and_make_short, 1)

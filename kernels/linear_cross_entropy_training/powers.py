@@ -19,6 +19,8 @@ TILES = {
 PARTS = "powers_of_parts"  # small tiles, each by the blocks of a cluster
 _THREADS = 256
 _COLUMNS_OF_BLOCK = 8192  # which a block makes d of at a time, as in weights.cuh
+# And a warp, which has a row of no more, or of so many times that where rows are many.
+_COLUMNS_OF_WARP, _MOST_OF_WARP, _MANY_ROWS = 1024, 4, 1024
 
 
 @functools.lru_cache(maxsize=4096)
@@ -52,11 +54,19 @@ def make_d(
     else:
         few_rows.make_of_logits(program, "powers", name == PARTS, x, w, d, labels, pieces, at_label)
     blocks = -(-width // _COLUMNS_OF_BLOCK)
+    kernel, grid = "join_and_make_weights", rows * blocks
+    if by_warps(rows, width):
+        kernel, grid = "join_and_make_short", -(-rows * 32 // _THREADS)
     program.launch(
-        *("join_and_make_weights", rows * blocks, _THREADS, d, pieces, at_label, labels, dloss, loss),
-        *(vocab, width, count, blocks, piece.bit_length() - 1),
+        *(kernel, grid, _THREADS, d, pieces, at_label, labels, dloss, loss),
+        *(rows, vocab, width, count, blocks, piece.bit_length() - 1),
         overlaps=True,
     )
+
+
+def by_warps(rows: int, width: int) -> bool:
+    """Whether a warp makes d of a row: most of a block would wait for nothing."""
+    return width <= _COLUMNS_OF_WARP * (_MOST_OF_WARP if rows >= _MANY_ROWS else 1)
 
 
 def make_of_tiles(

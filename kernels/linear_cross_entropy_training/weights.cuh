@@ -13,28 +13,29 @@ static_assert(WARP * PACK == BLOCK_N);
 
 __device__ constexpr int log2_of(int power) { return power < 2 ? 0 : 1 + log2_of(power / 2); }
 
-// Where a block's powers lie, a part of a row, and how they become d.
+// Where the powers of so many warps lie, a part of a row or all of it, and how they become d.
+template <int WARPS>
 struct PartOfRow {
     long long width, blocks_of_row, log2_piece;  // columns of a piece
 
-    // Makes d of them. A block has WARPS_OF_ROWS * TILES_OF_WARP times 256 neighbours at a time.
+    // Makes d of them. The warps have WARPS * TILES_OF_WARP times 256 neighbours at a time.
     __device__ __forceinline__ void make_weights(
         SCALAR* powers, const Statistics* pieces, const RowResult& result, float scale, long long label
     ) const {
-        long long first = blockIdx.x % blocks_of_row * (WARPS_OF_ROWS * TILES_OF_WARP) + threadIdx.x / WARP;
-        for (; first * BLOCK_N < width; first += blocks_of_row * (WARPS_OF_ROWS * TILES_OF_WARP)) {
+        long long first = blockIdx.x % blocks_of_row * (WARPS * TILES_OF_WARP) + threadIdx.x / WARP % WARPS;
+        for (; first * BLOCK_N < width; first += blocks_of_row * (WARPS * TILES_OF_WARP)) {
             Pack packs[TILES_OF_WARP];
             float factors[TILES_OF_WARP];
 #pragma unroll
             for (int i = 0; i < TILES_OF_WARP; ++i) {
-                const long long column = (first + i * WARPS_OF_ROWS) * BLOCK_N + threadIdx.x % WARP * PACK;
+                const long long column = (first + i * WARPS) * BLOCK_N + threadIdx.x % WARP * PACK;
                 if (column >= width) continue;
                 packs[i] = reinterpret_cast<const Pack*>(powers + column)[0];
                 factors[i] = fast_exp2(pieces[column >> log2_piece].highest - result.lse) * scale;
             }
 #pragma unroll
             for (int i = 0; i < TILES_OF_WARP; ++i) {
-                const long long column = (first + i * WARPS_OF_ROWS) * BLOCK_N + threadIdx.x % WARP * PACK;
+                const long long column = (first + i * WARPS) * BLOCK_N + threadIdx.x % WARP * PACK;
                 if (column >= width) continue;
                 float values[PACK];
                 unpack(packs[i], values);

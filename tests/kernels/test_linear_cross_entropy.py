@@ -58,9 +58,9 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     ("rows", "vocab", "hidden", "expected", "shares"),
     [
         (4737, 795, 7207, "tile_128x160_pair", True),  # 95 tiles of pairs, for 66
-        (8448, 256, 4096, "tile_128x256_pair", True),  # 33: all of them
+        (8448, 256, 8192, "tile_128x256_pair", True),  # 33: all of them
         (1824, 99_741, 1279, "tile_128x256_pair", True),  # 3120, and 18 of them in a round of their own
-        (5000, 2320, 64, "tile_128x192_pair", False),  # one step of hidden
+        (363, 6335, 694, "tile_128x192_pair", False),  # as many as pairs
     ],
 )
 def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
@@ -81,6 +81,9 @@ def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
         (4100, 900, 5003, "tile_128x256"),  # as many as multiprocessors
         (26, 2927, 1263, "tile_64x64"),  # clusters that share these would come in four rounds
         (43, 2915, 3875, "tile_64x64"),
+        (87, 1172, 4857, "tile_64x64"),
+        (413, 325, 5345, "tile_64x64"),
+        (1258, 961, 1272, "tile_128x128"),  # pairs would share all of theirs
     ],
 )
 def test_tiles_fill_their_rounds(rows: int, vocab: int, hidden: int, expected: str) -> None:

@@ -100,12 +100,16 @@ class Recorder:
 
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "dx"),
-    [(1, 4000, 1565, ["few_rows_8"]), (12, 43_000, 69, ["parts_of_few_16", "join_dx"])],
+    [
+        (1, 663, 495, ["few_rows_8"]),
+        (1, 4000, 1565, ["parts_of_few_8", "join_dx"]),
+        (12, 43_000, 69, ["parts_of_few_16", "join_dx"]),
+    ],
 )
 def test_rows_of_w_that_begin_anywhere_are_not_copied_for_few_rows(
     rows: int, vocab: int, hidden: int, dx: list[str]
 ) -> None:
-    """Dx of few columns comes in parts of the vocabulary."""
+    """Dx of few columns, or from a large w, comes in parts of the vocabulary."""
     x, w = (torch.empty(n, hidden, dtype=torch.bfloat16) for n in (rows, vocab))
     labels, dloss, loss = torch.zeros(rows, dtype=torch.int64), x[:, 0].contiguous(), x[:, 0].contiguous()
     assert loose_few.takes(x, w, MULTIPROCESSORS)
@@ -142,19 +146,40 @@ def test_whole_rows_of_w_and_rows_of_x_beyond_shared_memory_are_for_tiles() -> N
 
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "expected"),
+    [(2, 57_720, 1368, True), (9, 57_720, 1368, False), (2, 57_720, 1344, False), (2, 2000, 520, False)],
+)
+def test_very_few_rows_read_a_w_whose_whole_rows_begin_amid_lines(
+    rows: int, vocab: int, hidden: int, expected: bool
+) -> None:
+    x, w = (torch.empty(n, hidden, dtype=torch.bfloat16, device="meta") for n in (rows, vocab))
+    assert loose_few.takes(x, w, MULTIPROCESSORS) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "expected"),
+    [(1, 1024, True), (1, 1088, False), (1023, 4096, False), (1024, 4096, True), (9000, 4160, False)],
+)
+def test_a_warp_makes_the_gradient_of_a_short_row_of_logits(rows: int, width: int, expected: bool) -> None:
+    assert powers.by_warps(rows, width) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
     [
-        (313, 498, 578, (True, True, True)),
-        (1867, 437, 125, (True, True, True)),  # dw's sums are long, and its tiles few
-        (2146, 945, 85, (False, True, True)),
-        (6717, 3851, 1056, (False, False, False)),
-        (4096, 32_000, 1024, (False, False, False)),
+        (313, 498, 578, (True, True)),
+        (1867, 437, 125, (True, True)),  # dw's sums are long, and its tiles few
+        (2146, 945, 85, (True, True)),
+        (602, 693, 2252, (True, True)),
+        (470, 3602, 4497, (False, False)),
+        (6717, 3851, 1056, (False, False)),
+        (4096, 32_000, 1024, (False, False)),
     ],
 )
 def test_small_products_have_small_tiles(
-    rows: int, vocab: int, hidden: int, expected: tuple[bool, bool, bool]
+    rows: int, vocab: int, hidden: int, expected: tuple[bool, bool]
 ) -> None:
-    """Of the logits, dx and dw: pairs of blocks would leave most of the GPU idle."""
-    sizes = (rows, vocab, hidden), (rows, hidden, vocab), (vocab, hidden, rows)
+    """Dx and dw: pairs of blocks would leave most of the GPU idle."""
+    sizes = (rows, hidden, vocab), (vocab, hidden, rows)
     assert tuple(products.takes_small_tiles(*one, MULTIPROCESSORS) for one in sizes) == expected
     for m, _, k in sizes:
         assert not products.takes_small_tiles(m, 0, k, MULTIPROCESSORS)
@@ -167,6 +192,7 @@ def test_small_products_have_small_tiles(
         (347, 583, 6567, ("powers_of_small_tiles", None, None)),  # 60: clusters would come in four rounds
         (313, 498, 578, ("powers_of_small_tiles", None, None)),
         (73, 291, 4205, ("powers_of_parts", True, True)),
+        (174, 1698, 1426, ("powers_of_small_tiles", True, False)),
         (16, 32_000, 1024, ("powers_of_few", False, False)),
         (128, 32_000, 1024, ("powers_of_few", False, False)),
         (4505, 741, 109, ("powers_of_tiles", None, None)),
@@ -185,7 +211,13 @@ def test_each_product_of_few_rows_has_tiles_that_fill_the_gpu(
 
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "expected"),
-    [(1, 663, 495, True), (3, 4495, 867, True), (25, 1051, 987, False), (28, 2000, 3001, False)],
+    [
+        (1, 663, 495, True),
+        (3, 4495, 867, True),
+        (11, 1337, 375, False),
+        (25, 1051, 987, False),
+        (28, 2000, 3001, False),
+    ],
 )
 def test_a_small_w_is_copied_where_tiles_of_its_copy_are_faster(
     rows: int, vocab: int, hidden: int, expected: bool
@@ -210,7 +242,7 @@ def test_a_loss_and_its_gradients_take_five_launches_where_w_is_copied(
     x, w = (torch.empty(n, 159, dtype=torch.bfloat16) for n in (rows, 435))
     labels, dloss = torch.zeros(rows, dtype=torch.int64), x[:, 0].contiguous()
     module.run(recorder, x, w, labels, dloss)
-    small = ["powers_of_small_tiles", "join_and_make_weights", "small_dx", "small_dw"]
+    small = ["powers_of_small_tiles", "join_and_make_short", "small_dx", "small_dw"]
     assert list(recorder.launches) == ["whole_rows", *small]
 
 

@@ -86,7 +86,7 @@ def test_cross_entropy_has_room_for_a_short_row(dtype: torch.dtype) -> None:
         row_bytes = cols * dtype.itemsize
         chosen = module.short_kernel(rows, cols, torch.empty(8, dtype=dtype), 132)
         if chosen is None:
-            assert row_bytes > (1024 if rows < 264 else 16_000)
+            assert row_bytes > (2048 if rows < 264 else 16_000)
             continue
         name, blocks, threads = chosen
         if "elements" in name or "thread" in name:
@@ -101,8 +101,10 @@ def test_cross_entropy_has_room_for_a_short_row(dtype: torch.dtype) -> None:
         lanes = int(lanes or threads)
         assert 0 < blocks <= -(-rows * lanes // threads)  # they go from row to row
         assert int(access or 0) == (math.gcd(row_bytes, 16) if row_bytes % 4 == 0 else 0)
-        past = 0 if access else 16 - dtype.itemsize  # bytes before the row
-        assert past + row_bytes <= lanes * int(packs) * 16
+        whole = (
+            row_bytes // 16 * 16
+        )  # beside the most words in a row that begins anywhere others have the rest
+        assert (row_bytes if access else whole) <= lanes * int(packs) * 16
         assert f"SHORT_KERNELS({group}, " in text
 
 
@@ -460,7 +462,8 @@ def test_cross_entropy_rings_hold_the_lines_of_rows(size: int) -> None:
         assert ring.threads in range(128, 1025, 128)
         assert ring.threads // 32 * module.STAGES * ring.stage_bytes <= ring.shared_bytes
         assert of_multiprocessor / 2 < ring.shared_bytes <= 223 << 10  # one a multiprocessor
-    assert chosen == {1, 8, 16, 32}
+    # Lanes hold long rows that begin on words of 4 bytes.
+    assert chosen == ({1, 8, 16, 32} if size == 2 else {1})
 
 
 @pytest.mark.parametrize(
@@ -487,19 +490,56 @@ def test_cross_entropy_gives_a_thread_a_very_short_row(rows: int, cols: int, nam
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_cross_entropy_gives_a_thread_whole_words_of_rows_of_a_few_columns(dtype: torch.dtype) -> None:
     module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
-    for rows, cols in product((65_536, 65_537, 564_992), range(1, 5)):
+    for rows, cols in product((65_536, 65_537, 564_992), range(1, 17)):
         x, labels = torch.empty(rows * cols + 1, dtype=dtype), torch.empty(rows + 1, dtype=torch.int64)
         logits = x[:-1].view(rows, cols)
         name, blocks, threads = module.rows_kernel(logits, labels[:-1])
-        assert f"SHORT_KERNEL(rows_{cols}, {threads}, rows_of_a_thread<{cols}>)" in text
+        assert f"ROWS_KERNEL({cols})\n" in text
         assert name == f"cross_entropy_rows_{cols}"
-        each = module.ROWS_OF_THREAD
+        each = 4 if cols <= 2 else 2
         assert (blocks - 1) * threads * each < rows <= blocks * threads * each
         assert module.rows_kernel(x[1:].view(rows, cols), labels[:-1]) is None  # begin on no word
         assert module.rows_kernel(logits, labels[1:]) is None
-    for rows, cols in ((65_535, 2), (70_001, 5), (0, 2), (70_001, 0)):
+    for rows, cols in ((65_535, 2), (8191, 5), (70_001, 17), (0, 2), (70_001, 0)):
         labels = torch.empty(rows, dtype=torch.int64)
         assert module.rows_kernel(torch.empty(rows, cols, dtype=dtype), labels) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "name"),
+    [
+        (4891, 684, "lanes_32_3_by_8"),
+        (200_000, 684, "lanes_16_6_by_8"),
+        (2480, 331, "lanes_32_2"),
+        (20_000, 331, "lanes_8_6"),
+        (6610, 157, "lanes_8_4"),
+        (74_573, 235, "lanes_8_4"),
+        (65_157, 1530, "lanes_32_6_by_4"),
+    ],
+)
+def test_cross_entropy_gives_lanes_about_as_many_packs_as_a_row_has(rows: int, cols: int, name: str) -> None:
+    module = launcher("cross_entropy", "cuda_online")
+    x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+    assert module.ring_of(rows, 2 * cols, math.gcd(2 * cols, 16), 132) is None
+    assert module.short_kernel(rows, cols, x, 132)[0] == f"cross_entropy_{name}"
+
+
+def test_cross_entropy_has_a_block_for_each_of_few_rows_of_some_kilobytes() -> None:
+    """It asks for the row before it waits for the label."""
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        architecture, multiprocessor_count = "sm_90a", 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    for rows, cols in ((44, 1925), (205, 1251), (63, 3423)):
+        x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+        launcher("cross_entropy", "cuda_online").run(Program(), x, x)
+    assert launched == [
+        ("cross_entropy_block", rows, threads) for rows, threads in ((44, 128), (205, 128), (63, 256))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -560,8 +600,12 @@ def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
     assert module.cluster_of_row(2, 2 * 36_642, 132) == (8, 192)
     assert module.cluster_of_row(32, 2 * 50_257, 132) == (8, 256)
     assert module.cluster_of_row(16, 2 * 131_072, 132) == (16, 256)
-    assert module.cluster_of_row(66, 2 * 75_744, 132) == (16, 192)
-    assert module.cluster_of_row(119, 2 * 75_744, 132) == (8, 256)
+    assert module.cluster_of_row(20, 2 * 142_911, 132) == (16, 320)  # all packs under way at once
+    assert module.cluster_of_row(66, 2 * 75_744, 132) == (8, 320)
+    assert module.cluster_of_row(119, 2 * 75_744, 132) == (8, 192)  # of 320 threads each most would wait
+    assert module.cluster_of_row(131, 2 * 30_001, 132) == (1, 512)
+    assert module.cluster_of_row(237, 2 * 33_951, 132) == (1, 512)
+    assert module.cluster_of_row(200, 2 * 50_000, 132) == (4, 256)
     assert module.cluster_of_row(133, 2 * 75_744, 132) is None
     assert module.cluster_of_row(100, 2 * 16_384, 132) == (1, 512)
     assert module.cluster_of_row(200, 2 * 4096, 132) == (1, 256)
@@ -574,7 +618,7 @@ def test_cross_entropy_spreads_few_rows_over_clusters() -> None:
         assert rows <= 528
         assert blocks in (1, *module.CLUSTERS)
         assert threads in range(64, 513, 64)
-        assert 2 * cols <= (module.MOST_BLOCK_ROW_BYTES if blocks == 1 else blocks * module.MOST_PART_BYTES)
+        assert 2 * cols <= (module.MOST_FULL_ALONE_BYTES if blocks == 1 else blocks * module.MOST_PART_BYTES)
 
 
 def test_lanes_of_rows_on_narrow_accesses_hold_a_row() -> None:
