@@ -41,6 +41,11 @@ __device__ __forceinline__ float finish_one(const Finish& finish, float sum, int
     return gelu_of(sum + to_float(finish.bias[min(column, finish.last)]));
 }
 
+// As shared/overlap.cuh has it: a bias comes from memory, for which a short product would wait once more.
+__device__ __forceinline__ void ask_for_columns(const Finish& finish, int column) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(finish.bias + min(column, finish.last)));
+}
+
 // The bias of a thread's columns, which shared/wgmma_stores.cuh has it fetch before the products. GELU is that of half of x, so
 // that half of the bias is added by the multiplication that halves the sum.
 template <int COUNT>

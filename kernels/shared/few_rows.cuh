@@ -71,6 +71,7 @@ __device__ __forceinline__ void multiply_few(
     const Element* from = b + (static_cast<long long>(first) * FEW_STEP + warp + q * (8 * FEW_WARPS)) * n + column0 -
                           before(warp) + g * 8;
     const uint4* of_a = a + (static_cast<long long>(first) * FEW_WARPS + warp) * (GROUPS * WARP) + lane;
+    if (threadIdx.x < 2) ask_for_columns(make_finish(), static_cast<int>(column0 + threadIdx.x * (width - 1)));
     wait_for_previous();
     let_next_start();
 

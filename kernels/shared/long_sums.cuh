@@ -91,6 +91,7 @@ __device__ __forceinline__ void multiply_long_sums(
         const int row = is_a ? item / UNITS : (item - ITEMS_A) / Tile::WORDS;
         past[i] = address_of(is_a ? first_a + row * k : first_b + row * n) % 16;
     }
+    if (threadIdx.x <= COLUMNS / 64) ask_for_columns(make_finish(), static_cast<int>(tile.column0 + threadIdx.x * 64));
     wait_for_previous();
     let_next_start();
 

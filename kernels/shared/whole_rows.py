@@ -7,7 +7,7 @@ from roofscope.kernels.shared.padding import in_whole_units
 
 _UNIT = 16
 _LINE = 128  # bytes of a line of L2
-_LONG = 1024  # bytes of a row that is worth to begin on a line
+_SHORT = 32  # bytes of a row that need not begin on a line
 _THREADS = 256
 _MOST_UNITS = 2**31  # which 32 bits count
 
@@ -49,7 +49,7 @@ def pitch(row_bytes: int) -> int:
     """Bytes from one row to the next, once it is of whole 16 bytes."""
     if row_bytes % _UNIT == 0:
         return row_bytes
-    unit = _LINE if row_bytes > _LONG else _UNIT
+    unit = _LINE if row_bytes > _SHORT else _UNIT
     return row_bytes + -row_bytes % unit
 
 

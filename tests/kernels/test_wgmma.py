@@ -247,20 +247,22 @@ class Recorder:
 
 
 def test_rows_that_tma_cannot_copy_are_made_whole_by_one_kernel() -> None:
-    """Long ones begin on lines of L2; a matrix whose rows are whole stays where it is."""
+    """All but the shortest begin on lines of L2; a matrix whose rows are whole stays where it is."""
     recorder: Any = Recorder()
     a, b = torch.empty(70, 513, dtype=torch.bfloat16), torch.empty(513, 31, dtype=torch.bfloat16)
     whole = both_in_whole_units(recorder, a, b)
-    assert [tuple(matrix.shape) for matrix in whole] == [(70, 576), (513, 32)]
-    units = [70 * 72, 513 * 4]
-    assert recorder.launches == [("whole_rows", -(-sum(units) // 256), [70, 72, 1026, 513, 4, 62])]
+    assert [tuple(matrix.shape) for matrix in whole] == [(70, 576), (513, 64)]
+    units = [70 * 72, 513 * 8]
+    assert recorder.launches == [("whole_rows", -(-sum(units) // 256), [70, 72, 1026, 513, 8, 62])]
     a, b = torch.empty(70, 512, dtype=torch.bfloat16), torch.empty(512, 31, dtype=torch.bfloat16)
     assert both_in_whole_units(recorder, a, b)[0] is a
-    assert recorder.launches[1][2] == [0, 64, 1024, 512, 4, 62]
+    assert recorder.launches[1][2] == [0, 64, 1024, 512, 8, 62]
+    short = torch.empty(512, 15, dtype=torch.bfloat16)
+    assert tuple(both_in_whole_units(recorder, a, short)[1].shape) == (512, 16)
     assert both_in_whole_units(recorder, a, a) == (a, a)
     empty = both_in_whole_units(recorder, a[:, :0], a)[0]
     assert tuple(empty.shape) == (70, 8)
-    assert len(recorder.launches) == 2
+    assert len(recorder.launches) == 3
 
 
 def test_few_tokens_want_the_matrices_of_their_experts_only() -> None:
