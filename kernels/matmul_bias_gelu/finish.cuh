@@ -23,16 +23,16 @@ struct Finish {
     const SCALAR* __restrict__ bias;
     int last;
 
-    // A Pair, of a column that is even; what lies beyond the last is not stored. Of an odd number the last is alone.
+    // Of an even number of columns, or of a bias of which more is there: what lies beyond is not stored.
+    __device__ __forceinline__ float2 operator()(float2 sums, int column) const {
+        const Pair pair = reinterpret_cast<const Pair*>(bias)[min(column, last) >> 1];
+        return make_float2(gelu_of(sums.x + to_float(pair.low)), gelu_of(sums.y + to_float(pair.high)));
+    }
+    // A Pair of any number, of which the last may be alone.
     __device__ __forceinline__ unsigned pair_of(int column) const {
         const auto* const from = reinterpret_cast<const unsigned short*>(bias);
         if (column < last) return __ldg(reinterpret_cast<const unsigned*>(from + column));
         return __ldg(from + last);
-    }
-    __device__ __forceinline__ float2 operator()(float2 sums, int column) const {
-        const unsigned both = pair_of(column);
-        const Pair pair = reinterpret_cast<const Pair&>(both);
-        return make_float2(gelu_of(sums.x + to_float(pair.low)), gelu_of(sums.y + to_float(pair.high)));
     }
 };
 
@@ -41,12 +41,12 @@ __device__ __forceinline__ float finish_one(const Finish& finish, float sum, int
     return gelu_of(sum + to_float(finish.bias[min(column, finish.last)]));
 }
 
-// As shared/overlap.cuh has it: a bias comes from memory, for which a short product would wait once more.
+// As shared/finish.cuh has it: a bias comes from memory, for which a short product would wait once more.
 __device__ __forceinline__ void ask_for_columns(const Finish& finish, int column) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(finish.bias + min(column, finish.last)));
 }
 
-// The bias of a thread's columns, which shared/wgmma_stores.cuh has it fetch before the products. GELU is that of half of x, so
+// The bias of a thread's columns, fetched before the products, as shared/finish.cuh has it. GELU is that of half of x, so
 // that half of the bias is added by the multiplication that halves the sum.
 template <int COUNT>
 struct BiasOfColumns {

@@ -51,9 +51,10 @@ class LooseTile:
 class ShortTile(LooseTile):
     """A kernel of short_sums.cuh, and about its times, fitted to 165 sizes with k up to 200 on an H200.
 
-    When it starts was fitted to 60 sizes again. The first tile takes ``start_ns``, and ``loads_ns`` for each time once more that threads have all their
-    loads under way; each tile of a multiprocessor ``tile_ns``, ``slice_ns`` for each 16 of k, and ``odd_ns``
-    where n is odd. Where blocks take ``turns``, each keeps its columns of B for all its tiles.
+    When it starts was fitted to 60 sizes again. The first tile takes ``start_ns``, and ``loads_ns`` for each
+    time once more that threads have all their loads under way; each tile of a multiprocessor ``tile_ns``,
+    ``slice_ns`` for each 16 of k, and ``odd_ns`` where n is odd. Where blocks take ``turns``, each keeps its
+    columns of B for all its tiles.
     """
 
     threads: int

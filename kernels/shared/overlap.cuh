@@ -18,11 +18,6 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// What a finish reads of 64 columns of C, from this one on, so that it is in L2 when the sums are there: overloads ask for it.
-// This may be in front of the wait, because L2 is where the kernel in front leaves what it writes. Most finishes read nothing.
-template <class Finish>
-__device__ __forceinline__ void ask_for_columns(const Finish&, int) {}
-
 // At the start of a kernel that is a call of its own, or whose next one waits before it reads anything: it starts while
 // the call before ends. Of some microseconds it spares one.
 __device__ __forceinline__ void start_early() {

@@ -114,9 +114,10 @@ __device__ __forceinline__ void multiply_short_sums(
         items_b = 0;
         __syncthreads();
         typename Tile::Sums sum = {};
+        const auto& of_columns = tile.of_columns(finish);
         Tile::multiply(sum, of_a, pitch_a, of_b, units / 2);
         __syncthreads();
-        tile.store(sum, of_a, c, finish);
+        tile.store(sum, of_a, c, of_columns);
         if (number + gridDim.x < tiles) __syncthreads();
     }
 }

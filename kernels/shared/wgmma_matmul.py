@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import torch
+from torch.nn import functional
 
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared import loose_rows
@@ -99,6 +100,8 @@ def launch(
     if tile.parts == EQUAL and plan.alone < tile.count(m, n):
         sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=a.device)
         flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=a.device)
+    if not tile.across and n % 2:
+        extra = tuple(_in_pairs(one, n) if isinstance(one, torch.Tensor) else one for one in extra)
     box = ROW // dtype.itemsize
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
     is_loose = c.shape[1] * dtype.itemsize % 16 != 0
@@ -127,3 +130,8 @@ def launch(
         overlaps=True,
     )
     return c[:, :n] if c_columns else c
+
+
+def _in_pairs(extra: torch.Tensor, n: int) -> torch.Tensor:
+    """With one more element, if it has one for each column: a warpgroup with rows of C reads two at once."""
+    return functional.pad(extra, (0, 1)) if extra.element_size() == 2 and extra.numel() == n else extra

@@ -33,9 +33,12 @@ _SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read
 # have read it, and a whole round shared besides the last one costs so much of a tile's time.
 _HELD_BYTES = 2**27
 _APART = 0.4
+# So many times longer take tiles of so many steps which pairs of blocks compute in one round on nearly all of
+# the GPU. Why is not known.
+_FULL, _FULL_STEPS, _NEARLY_FULL = 1.12, 40, 0.95
 # Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
 LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
-_MUCH = 1.12  # times as long as another tile that one takes which nevertheless is no better choice there
+_MUCH = 1.12  # times as long as the fastest the tile for those may take: for less the model is too coarse
 _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
 
@@ -166,7 +169,8 @@ class Tile:
             return Plan(blocks, alone, _both(steps_ns, dram_ns, power=2) + self.start_ns + meet_ns)
 
         blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
-        plans = [plan(blocks, count, rounds * tile_ns, rounds * steps)]
+        fills = self.cluster == 2 and steps >= _FULL_STEPS and _NEARLY_FULL * units < count <= units
+        plans = [plan(blocks, count, rounds * tile_ns * (_FULL if fills else 1), rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
             shared_ns = whole * tile_ns + shared * step_ns + end_ns

@@ -185,6 +185,24 @@ def test_rows_that_begin_amid_lines_take_the_tile_that_was_measured_best(
 
 
 @pytest.mark.parametrize(
+    ("m", "n", "k", "aligned"),
+    [(3161, 544, 4336, (False, True)), (3431, 599, 4751, (True, True)), (2803, 815, 13_247, (True, True))],
+)
+def test_pairs_do_not_fill_one_round_of_a_long_k(m: int, n: int, k: int, aligned: tuple[bool, bool]) -> None:
+    """Tiles that leave some multiprocessors idle were measured faster."""
+    name, plan = best(m, n, -(-k // 64), MULTIPROCESSORS, aligned, (120, 120))
+    tile = TILES[name]
+    assert tile.cluster != 2 or tile.count(m, n) <= 60
+    assert plan.alone == tile.count(m, n)
+
+
+def test_power_leaves_the_choice_to_a_tile_that_is_much_faster() -> None:
+    """Threads store odd rows of pairs of 128 x 256 more slowly than they do those of tiles across."""
+    assert best(11_572, 11_846, 39, MULTIPROCESSORS, (True, True), (120, 120))[0].startswith("across")
+    assert best(11_572, 11_848, 39, MULTIPROCESSORS, (True, True), (120, 120))[0] == "tile_128x256_pair"
+
+
+@pytest.mark.parametrize(
     ("m", "n", "k", "aligned", "expected"),
     [
         (5000, 611, 5000, (False, True), "tile_128x256_4x1"),
