@@ -71,7 +71,8 @@ def _clustered(program: CudaProgram) -> tuple[int, int]:
 
 def _begins_on_halves(matrix: torch.Tensor) -> bool:
     """Whether every row begins on half a line."""
-    return pitch(matrix.shape[1] * matrix.element_size()) % _HALF_LINE == 0
+    rows, columns = matrix.shape
+    return pitch(columns * matrix.element_size(), rows) % _HALF_LINE == 0
 
 
 def launch(

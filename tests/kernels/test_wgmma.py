@@ -277,10 +277,12 @@ def test_rows_that_tma_cannot_copy_are_made_whole_by_one_kernel() -> None:
     assert recorder.launches[1][2] == [0, 64, 1024, 512, 8, 62]
     short = torch.empty(512, 15, dtype=torch.bfloat16)
     assert tuple(both_in_whole_units(recorder, a, short)[1].shape) == (512, 16)
+    many = torch.empty(2**18, 31, dtype=torch.bfloat16)  # rows that are not held in L2 stay short
+    assert tuple(both_in_whole_units(recorder, a, many)[1].shape) == (2**18, 32)
     assert both_in_whole_units(recorder, a, a) == (a, a)
     empty = both_in_whole_units(recorder, a[:, :0], a)[0]
     assert tuple(empty.shape) == (70, 8)
-    assert len(recorder.launches) == 3
+    assert len(recorder.launches) == 4
 
 
 def test_few_tokens_want_the_matrices_of_their_experts_only() -> None:
