@@ -101,7 +101,7 @@ def launch(
     if tile.parts == EQUAL and plan.alone < tile.count(m, n):
         sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=a.device)
         flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=a.device)
-    if not tile.across and n % 2:
+    if tile.reads_pairs and n % 2:
         extra = tuple(_in_pairs(one, n) if isinstance(one, torch.Tensor) else one for one in extra)
     box = ROW // dtype.itemsize
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
@@ -134,5 +134,5 @@ def launch(
 
 
 def _in_pairs(extra: torch.Tensor, n: int) -> torch.Tensor:
-    """With one more element, if it has one for each column: a warpgroup with rows of C reads two at once."""
+    """With one more element, if it has one for each column."""
     return functional.pad(extra, (0, 1)) if extra.element_size() == 2 and extra.numel() == n else extra

@@ -83,6 +83,11 @@ class Tile:
         return (self.columns if self.across else self.rows) // 64
 
     @property
+    def reads_pairs(self) -> bool:
+        """Whether its stores read by twos what belongs to columns; others have it before, or one by one."""
+        return not (self.across or self.columns <= 128 or (self.columns == 256 and self.above == 2))
+
+    @property
     def threads(self) -> int:
         return (self.warpgroups + 1) * 128
 

@@ -196,6 +196,13 @@ def test_pairs_do_not_fill_one_round_of_a_long_k(m: int, n: int, k: int, aligned
     assert plan.alone == tile.count(m, n)
 
 
+def test_wide_tiles_along_rows_read_pairs() -> None:
+    """So that a bias of an odd number is copied for these alone."""
+    reading = {name for name, tile in TILES.items() if tile.reads_pairs}
+    assert {"tile_128x256", "tile_128x192_2x1", "tile_64x192_1x1"} <= reading
+    assert not {"tile_64x64", "tile_128x128", "tile_128x256_pair", "across_192x192_pair"} & reading
+
+
 def test_power_leaves_the_choice_to_a_tile_that_is_much_faster() -> None:
     """Threads store odd rows of pairs of 128 x 256 more slowly than they do those of tiles across."""
     assert best(11_572, 11_846, 39, MULTIPROCESSORS, (True, True), (120, 120))[0].startswith("across")
