@@ -102,7 +102,7 @@ def launch(
         sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=a.device)
         flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=a.device)
     if tile.reads_pairs and n % 2:
-        extra = tuple(_in_pairs(one, n) if isinstance(one, torch.Tensor) else one for one in extra)
+        extra = tuple(in_pairs(one, n) if isinstance(one, torch.Tensor) else one for one in extra)
     box = ROW // dtype.itemsize
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
     is_loose = c.shape[1] * dtype.itemsize % 16 != 0
@@ -133,6 +133,6 @@ def launch(
     return c[:, :n] if c_columns else c
 
 
-def _in_pairs(extra: torch.Tensor, n: int) -> torch.Tensor:
+def in_pairs(extra: torch.Tensor, n: int) -> torch.Tensor:
     """With one more element, if it has one for each column."""
     return functional.pad(extra, (0, 1)) if extra.element_size() == 2 and extra.numel() == n else extra

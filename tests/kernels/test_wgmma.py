@@ -203,6 +203,15 @@ def test_wide_tiles_along_rows_read_pairs() -> None:
     assert not {"tile_64x64", "tile_128x128", "tile_128x256_pair", "across_192x192_pair"} & reading
 
 
+def test_what_is_read_by_pairs_has_whole_ones() -> None:
+    """A bias of an odd number; not scales, nor one of another length."""
+    bias = torch.arange(7, dtype=torch.bfloat16)
+    assert torch.equal(wgmma_matmul.in_pairs(bias, 7)[:7], bias)
+    assert wgmma_matmul.in_pairs(bias, 7).numel() == 8
+    for other in (torch.ones(1), torch.arange(8, dtype=torch.bfloat16)):
+        assert wgmma_matmul.in_pairs(other, 7) is other
+
+
 def test_power_leaves_the_choice_to_a_tile_that_is_much_faster() -> None:
     """Threads store odd rows of pairs of 128 x 256 more slowly than they do those of tiles across."""
     assert best(11_572, 11_846, 39, MULTIPROCESSORS, (True, True), (120, 120))[0].startswith("across")
@@ -461,7 +470,7 @@ def test_gradients_of_attention_fit_hopper(dim: int, pair: int) -> None:
         (64, 16384, False, 1),
     ],
 )
-def test_blocks_work_in_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
+def test_blocks_workin_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
     assert blocks_together(dim, -(-seq // 128), seq, causal=causal) == together
 
 
