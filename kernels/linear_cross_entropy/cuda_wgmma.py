@@ -92,7 +92,7 @@ def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple
 
 def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> Plan:
     """The plan of least time for a tile of this name."""
-    steps, tile, on_lines = -(-hidden // _STEP), TILES[name], pitch(2 * hidden) % ROW == 0
+    steps, tile, on_lines = -(-hidden // _STEP), TILES[name], pitch(2 * hidden, vocab) % ROW == 0
     aligned = (on_lines, on_lines)
     if name not in PARTS:
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)

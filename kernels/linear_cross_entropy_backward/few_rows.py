@@ -39,7 +39,7 @@ _JOIN_NS, _SUMS_PER_NS, _BYTES_PER_NS = 1300, 12, 3000
 @functools.lru_cache(maxsize=4096)
 def times_of_logits(rows: int, vocab: int, hidden: int, multiprocessors: int) -> tuple[float, float, float]:
     """About those of logits by large tiles, by small ones, and by clusters whose blocks share a small one."""
-    steps, on_lines = -(-hidden // STEP), pitch(2 * hidden) % ROW == 0
+    steps, on_lines = -(-hidden // STEP), pitch(2 * hidden, vocab) % ROW == 0
     aligned = (on_lines, on_lines)
     large, small = (
         tile.plans(rows, vocab, steps, multiprocessors, aligned)[0].time_ns for tile in (TILE, SMALL_TILE)

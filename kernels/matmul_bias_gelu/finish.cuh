@@ -20,22 +20,33 @@ __device__ __forceinline__ float gelu_of(float x) {
 }
 
 struct Finish {
-    const Pair* __restrict__ bias;
+    const SCALAR* __restrict__ bias;
     int last;
 
+    // Of an even number of columns, or of a bias of which more is there: what lies beyond is not stored.
     __device__ __forceinline__ float2 operator()(float2 sums, int column) const {
-        const Pair pair = bias[min(column / 2, last)];  // what lies beyond is not stored
+        const Pair pair = reinterpret_cast<const Pair*>(bias)[min(column, last) >> 1];
         return make_float2(gelu_of(sums.x + to_float(pair.low)), gelu_of(sums.y + to_float(pair.high)));
+    }
+    // A Pair of any number, of which the last may be alone.
+    __device__ __forceinline__ unsigned pair_of(int column) const {
+        const auto* const from = reinterpret_cast<const unsigned short*>(bias);
+        if (column < last) return __ldg(reinterpret_cast<const unsigned*>(from + column));
+        return __ldg(from + last);
     }
 };
 
 // As shared/wgmma_loose_rows.cuh has them: one by one.
 __device__ __forceinline__ float finish_one(const Finish& finish, float sum, int column) {
-    const Pair pair = finish.bias[min(column / 2, finish.last)];
-    return gelu_of(sum + to_float(column % 2 ? pair.high : pair.low));
+    return gelu_of(sum + to_float(finish.bias[min(column, finish.last)]));
 }
 
-// The bias of a thread's columns, which shared/wgmma_stores.cuh has it fetch before the products. GELU is that of half of x, so
+// As shared/finish.cuh has it: a bias comes from memory, for which a short product would wait once more.
+__device__ __forceinline__ void ask_for_columns(const Finish& finish, int column) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(finish.bias + min(column, finish.last)));
+}
+
+// The bias of a thread's columns, fetched before the products, as shared/finish.cuh has it. GELU is that of half of x, so
 // that half of the bias is added by the multiplication that halves the sum.
 template <int COUNT>
 struct BiasOfColumns {
@@ -46,8 +57,7 @@ template <int COUNT>
 __device__ __forceinline__ BiasOfColumns<COUNT> for_columns(const Finish& finish, int first) {
     BiasOfColumns<COUNT> bias;
 #pragma unroll
-    for (int i = 0; i < COUNT; ++i)
-        bias.of[i] = __ldg(reinterpret_cast<const unsigned*>(finish.bias) + min(first / 2 + i * 4, finish.last));
+    for (int i = 0; i < COUNT; ++i) bias.of[i] = finish.pair_of(first + i * 8);
     return bias;
 }
 
@@ -70,4 +80,4 @@ __device__ __forceinline__ float2 finish_pair(const BiasOfColumns<COUNT>& bias, 
 }
 
 // Of the parameters that follow k.
-#define FINISH (Finish{bias, static_cast<int>(n - 1) / 2}), const Pair* __restrict__ bias
+#define FINISH (Finish{bias, static_cast<int>(n - 1)}), const SCALAR* __restrict__ bias

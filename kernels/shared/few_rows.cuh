@@ -10,6 +10,7 @@
 // Idea: wgmma needs TMA, TMA rows of whole 16 bytes, and the copy of B that has them is three times the traffic of B.
 #pragma once
 
+#include "shared/finish.cuh"
 #include "shared/hopper.cuh"
 #include "shared/loose_words.cuh"
 #include "shared/overlap.cuh"
@@ -71,6 +72,7 @@ __device__ __forceinline__ void multiply_few(
     const Element* from = b + (static_cast<long long>(first) * FEW_STEP + warp + q * (8 * FEW_WARPS)) * n + column0 -
                           before(warp) + g * 8;
     const uint4* of_a = a + (static_cast<long long>(first) * FEW_WARPS + warp) * (GROUPS * WARP) + lane;
+    if (threadIdx.x < 2) ask_for_columns(make_finish(), static_cast<int>(column0 + threadIdx.x * (width - 1)));
     wait_for_previous();
     let_next_start();
 
@@ -107,7 +109,8 @@ __device__ __forceinline__ void multiply_few(
     const auto store = [&](int pair, float2 two) {
         const long long row = pair / PAIRS, column = column0 + pair % PAIRS * 2;
         if (row >= m || pair % PAIRS * 2 >= width || column >= n) return;
-        const float2 done = finish(two, static_cast<int>(column));
+        const float2 done =
+            finish_pair(for_columns<1>(finish, static_cast<int>(column)), two, static_cast<int>(column), 0);
         Out* const to = c + row * n + column;
         from_float(done.x, to[0]);
         if (column + 1 < n) from_float(done.y, to[1]);

@@ -91,6 +91,7 @@ __device__ __forceinline__ void multiply_long_sums(
         const int row = is_a ? item / UNITS : (item - ITEMS_A) / Tile::WORDS;
         past[i] = address_of(is_a ? first_a + row * k : first_b + row * n) % 16;
     }
+    if (threadIdx.x <= COLUMNS / 64) ask_for_columns(make_finish(), static_cast<int>(tile.column0 + threadIdx.x * 64));
     wait_for_previous();
     let_next_start();
 
@@ -151,7 +152,7 @@ __device__ __forceinline__ void multiply_long_sums(
     __syncthreads();
     const auto finish = make_finish();
     if (parts == 1) {
-        tile.store(sum, of_a, c, finish);
+        tile.store(sum, of_a, c, tile.of_columns(finish));
         return;
     }
 
@@ -197,7 +198,8 @@ __device__ __forceinline__ void multiply_long_sums(
             const float2 more = __ldcg(shares.sums + static_cast<long long>(place_of(other)) * of_block + i);
             two.x += more.x, two.y += more.y;
         }
-        const float2 done = finish(two, static_cast<int>(tile.column0) + column);
+        const int of_c = static_cast<int>(tile.column0) + column;
+        const float2 done = finish_pair(for_columns<1>(finish, of_c), two, of_c, 0);
         SCALAR* const to = c + (tile.row0 + row) * n + tile.column0 + column;
         from_float(done.x, to[0]);
         if (column + 1 < tile.columns) from_float(done.y, to[1]);

@@ -110,13 +110,13 @@ def multiply_ordered_rows(
     return c
 
 
-# About the times of a product, beyond what all have in common.
-_COMMON_NS = 1230
-_PADDING_NS = 2250  # by one kernel, and for each element
-_PADDING_ELEMENT_NS = 0.00097
-_FEW_NS = 4820
-_FEW_ELEMENT_NS = 0.02  # of A
-_FEW_BYTES_PER_NS = 3400
+# About the times of a product, fitted to those of 159 sizes on an H200.
+_COMMON_NS = 1690  # of tiles of wgmma, which their model leaves out
+_PADDING_NS = 1080  # by one kernel, and for each element
+_PADDING_ELEMENT_NS = 0.0007
+_FEW_NS, _FEW_ROOM_NS = 2130, 120  # of rows that the kernel has room for
+_FEW_ELEMENT_NS = 0.053  # of A
+_FEW_BYTES_PER_NS = 3260
 
 
 def faster_than_tiles(
@@ -125,21 +125,22 @@ def faster_than_tiles(
     """What takes the rows as they lie, where that is faster than tiles of wgmma, behind a copy if need be."""
     (m, k), n = a.shape, b.shape[1]
     lacking = sum(matrix.numel() for matrix in (a, b) if not is_whole(matrix))
+    tiles_ns += _COMMON_NS
     if lacking:
         tiles_ns += _PADDING_NS + lacking * _PADDING_ELEMENT_NS
     times: list[tuple[float, Product]] = []
     if m <= FEW:
-        few_ns = _FEW_NS + m * k * _FEW_ELEMENT_NS + 2 * n * k / _FEW_BYTES_PER_NS
-        times.append((few_ns, multiply_few_rows))
+        few_ns = _FEW_NS + few_rows_room(m) * _FEW_ROOM_NS + m * k * _FEW_ELEMENT_NS
+        times.append((few_ns + 2 * n * k / _FEW_BYTES_PER_NS, multiply_few_rows))
     if direct := direct_ns(a, b, multiprocessors):
-        times.append((direct - _COMMON_NS, multiply_direct_sums))
+        times.append((direct, multiply_direct_sums))
     if lacking:
         if short := best_short(m, n, k, multiprocessors):
             time_ns, name = short
-            times.append((time_ns - _COMMON_NS, functools.partial(multiply_short_sums, name=name)))
+            times.append((time_ns, functools.partial(multiply_short_sums, name=name)))
         if long := best_long(m, n, k, multiprocessors):
             time_ns, cluster, shares = long
             product = functools.partial(multiply_long_sums, cluster=cluster, shares=shares)
-            times.append((time_ns - _COMMON_NS, product))
+            times.append((time_ns, product))
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
     return product if time_ns < tiles_ns else None

@@ -5,6 +5,7 @@
 // by a word: of a row each stores the words that it has all elements of. Where one tile has all columns, its rows are one run.
 #pragma once
 
+#include "shared/finish.cuh"
 #include "shared/loose_words.cuh"
 
 // How a block of WARPS_BELOW x WARPS_BESIDE warps computes ROWS x COLUMNS of C.
@@ -57,7 +58,15 @@ struct LooseTile {
         }
     }
 
-    // C's rows of the tile, by way of ROWS x PITCH_C elements of shared memory, which nobody reads any more.
+    // What the thread's columns need of a finish, before the products.
+    template <class Finish>
+    __device__ __forceinline__ decltype(auto) of_columns(const Finish& finish) const {
+        const int first = static_cast<int>(column0) + warp_column() + threadIdx.x % 4 * 2;
+        return for_columns<WARP_COLUMNS / 8>(finish, first);
+    }
+
+    // C's rows of the tile, by way of ROWS x PITCH_C elements of shared memory, which nobody reads any more. The finish is
+    // what `of_columns` has given.
     template <class Finish>
     __device__ __forceinline__ void store(
         const Sums& sum, unsigned char* shared, SCALAR* c, const Finish& finish
@@ -94,8 +103,8 @@ private:
             for (int j = 0; j < WARP_COLUMNS / 8; ++j) {
                 const float (&four)[4] = sum[i / 2][j];
                 const int column = warp_column() + j * 8 + lane % 4 * 2;
-                const float2 two =
-                    finish(make_float2(four[i % 2 * 2], four[i % 2 * 2 + 1]), static_cast<int>(column0) + column);
+                const float2 sums = make_float2(four[i % 2 * 2], four[i % 2 * 2 + 1]);
+                const float2 two = finish_pair(finish, sums, static_cast<int>(column0) + column, j);
                 unsigned pair;
                 from_floats(two.x, two.y, reinterpret_cast<SCALAR*>(&pair));
                 if (is_run() && column >= columns) continue;

@@ -56,9 +56,13 @@ __device__ __forceinline__ void multiply_short_sums(
     const Element* const end_a = a + m * k;
     const Element* const end_b = b + static_cast<long long>(k) * n;
     const unsigned each = ~0u / units + 1;  // to divide by `units`, exactly below 2^16
+    const auto finish = make_finish();
+    if (threadIdx.x <= COLUMNS / 64) {
+        const unsigned column0 = blockIdx.y * (COLUMNS - (n % 8 ? 8 : 0));
+        ask_for_columns(finish, static_cast<int>(column0 + threadIdx.x * 64));
+    }
     wait_for_previous();
     let_next_start();
-    const auto finish = make_finish();
 
     int items_b = units * 8 * WORDS;  // with the first tile only
     for (long long number = blockIdx.x; number < tiles; number += gridDim.x) {
@@ -110,9 +114,10 @@ __device__ __forceinline__ void multiply_short_sums(
         items_b = 0;
         __syncthreads();
         typename Tile::Sums sum = {};
+        const auto& of_columns = tile.of_columns(finish);
         Tile::multiply(sum, of_a, pitch_a, of_b, units / 2);
         __syncthreads();
-        tile.store(sum, of_a, c, finish);
+        tile.store(sum, of_a, c, of_columns);
         if (number + gridDim.x < tiles) __syncthreads();
     }
 }

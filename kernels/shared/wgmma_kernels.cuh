@@ -30,9 +30,9 @@
     WGMMA_KERNEL(across_96x192_above, 96, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_64x128_quarters, 64, 128, 8, 1, 1, 4, true, __VA_ARGS__)                                  \
     WGMMA_KERNEL(across_64x128_eighths, 64, 128, 8, 1, 1, 8, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_64x64_quarters, 64, 64, 6, 1, 1, 4, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_64x64_eighths, 64, 64, 6, 1, 1, 8, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_32x64_quarters, 32, 64, 8, 1, 1, 4, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_64x64_quarters, 64, 64, 12, 1, 1, 4, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_64x64_eighths, 64, 64, 12, 1, 1, 8, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_32x64_quarters, 32, 64, 16, 1, 1, 4, true, __VA_ARGS__)                                    \
     WGMMA_KERNEL(across_160x128_2x2, 160, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_112x128_2x2, 112, 128, 6, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_112x128_4x2, 112, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                     \

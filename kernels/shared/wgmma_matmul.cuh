@@ -207,9 +207,10 @@ __device__ __forceinline__ void multiply(
         while (turns.next()) {
             int row, column;
             row_and_column(turns.tile, row, column);
+            if (threadIdx.x <= BLOCK_N / 64) ask_for_columns(finish, column + static_cast<int>(threadIdx.x) * 64);
             const auto& of_columns = [&]() -> decltype(auto) {
-                // Measured of the pair of the widest tiles, which large products take: the others are as they were.
-                if constexpr (!ACROSS && BLOCK_N == 256 && ABOVE == 2)
+                // Measured of the pair of the widest tiles, which large products take; small ones have the registers.
+                if constexpr (!ACROSS && (BLOCK_N <= 128 || (BLOCK_N == 256 && ABOVE == 2)))
                     return for_columns<SUMS / 4>(finish, column + threadIdx.x % 4 * 2);
                 else return (finish);
             }();

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import torch
+from torch.nn import functional
 
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared import loose_rows
@@ -70,7 +71,8 @@ def _clustered(program: CudaProgram) -> tuple[int, int]:
 
 def _begins_on_halves(matrix: torch.Tensor) -> bool:
     """Whether every row begins on half a line."""
-    return pitch(matrix.shape[1] * matrix.element_size()) % _HALF_LINE == 0
+    rows, columns = matrix.shape
+    return pitch(columns * matrix.element_size(), rows) % _HALF_LINE == 0
 
 
 def launch(
@@ -99,6 +101,8 @@ def launch(
     if tile.parts == EQUAL and plan.alone < tile.count(m, n):
         sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=a.device)
         flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=a.device)
+    if tile.reads_pairs and n % 2:
+        extra = tuple(in_pairs(one, n) if isinstance(one, torch.Tensor) else one for one in extra)
     box = ROW // dtype.itemsize
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
     is_loose = c.shape[1] * dtype.itemsize % 16 != 0
@@ -127,3 +131,8 @@ def launch(
         overlaps=True,
     )
     return c[:, :n] if c_columns else c
+
+
+def in_pairs(extra: torch.Tensor, n: int) -> torch.Tensor:
+    """With one more element, if it has one for each column."""
+    return functional.pad(extra, (0, 1)) if extra.element_size() == 2 and extra.numel() == n else extra

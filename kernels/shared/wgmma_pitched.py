@@ -38,7 +38,7 @@ def multiply_pitched(
     needs_hopper(key, a.device)
     m, n = a.shape[0], b.shape[1]
     require_32_bit_product(key, m, n, a.shape[1])
-    columns = pitch(n * dtype.itemsize) // dtype.itemsize
+    columns = pitch(n * dtype.itemsize, m) // dtype.itemsize
     if columns == n:
         raise Refusal(f"{key} is for rows of C that are no whole 16 bytes; cuda_wgmma stores the others.")
     sizes = sizes_of(program, a, b, dtype)._replace(n=columns)

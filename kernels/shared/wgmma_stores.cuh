@@ -6,23 +6,12 @@
 // of whole boxes.
 #pragma once
 
+#include "shared/finish.cuh"
 #include "shared/wgmma_products.cuh"
 
 constexpr int BOX_N = ROW / sizeof(SCALAR);  // columns of C in a box
 constexpr int BOX = 64 * ROW;                // bytes of a box: the rows of a warpgroup
 constexpr int BOXES = 2;                     // of a warpgroup: one is written while TMA reads the other
-
-// A finish that needs something of C's columns fetches it before the products, so that no store waits for it: overloads of
-// these give it, of a thread's columns `first` and each eighth from there on, COUNT of them. Most need nothing.
-template <int COUNT, class Finish>
-__device__ __forceinline__ const Finish& for_columns(const Finish& finish, int) {
-    return finish;
-}
-// Two neighbours of C, of which the first is in the thread's column number `index`.
-template <class Finish>
-__device__ __forceinline__ float2 finish_pair(const Finish& finish, float2 sums, int column, int) {
-    return finish(sums, column);
-}
 
 // A box of a warpgroup's 64 rows, 16 to a warp, from column `first` of its tile on. With g = lane / 4 and q = lane % 4 a
 // thread holds columns 8 j + 2 q and the next of rows g and g + 8, in sum[4 j] to sum[4 j + 3]. Chunks of 16 bytes lie

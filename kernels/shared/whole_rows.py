@@ -7,7 +7,9 @@ from roofscope.kernels.shared.padding import in_whole_units
 
 _UNIT = 16
 _LINE = 128  # bytes of a line of L2
-_LONG = 1024  # bytes of a row that is worth to begin on a line
+_LONG = 1024  # bytes of a row that begins on a line in any case
+_SHORT = 32  # bytes of a row that need not
+_MOST_BYTES = 2**24  # of a copy that L2 holds, so that wider rows are not written to memory
 _THREADS = 256
 _MOST_UNITS = 2**31  # which 32 bits count
 
@@ -32,7 +34,7 @@ def both_in_whole_units(
     whole: list[torch.Tensor] = []
     for matrix in (a, b):
         rows, row_bytes = matrix.shape[0], matrix.shape[1] * matrix.element_size()
-        units = pitch(row_bytes) // _UNIT
+        units = pitch(row_bytes, rows) // _UNIT
         if _is_whole(matrix):
             copy, rows = matrix, 0
         else:
@@ -45,12 +47,14 @@ def both_in_whole_units(
     return whole[0], whole[1]
 
 
-def pitch(row_bytes: int) -> int:
-    """Bytes from one row to the next, once it is of whole 16 bytes."""
+def pitch(row_bytes: int, rows: int) -> int:
+    """Bytes from one of so many rows to the next, once they are of whole 16 bytes."""
     if row_bytes % _UNIT == 0:
         return row_bytes
-    unit = _LINE if row_bytes > _LONG else _UNIT
-    return row_bytes + -row_bytes % unit
+    in_lines = row_bytes + -row_bytes % _LINE
+    if row_bytes > _LONG or (row_bytes > _SHORT and rows * in_lines <= _MOST_BYTES):
+        return in_lines
+    return row_bytes + -row_bytes % _UNIT
 
 
 def _is_whole(matrix: torch.Tensor) -> bool:
@@ -59,4 +63,5 @@ def _is_whole(matrix: torch.Tensor) -> bool:
 
 
 def _units(matrix: torch.Tensor) -> int:
-    return matrix.shape[0] * pitch(matrix.shape[1] * matrix.element_size()) // _UNIT
+    rows, columns = matrix.shape
+    return rows * pitch(columns * matrix.element_size(), rows) // _UNIT

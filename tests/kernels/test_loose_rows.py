@@ -68,10 +68,14 @@ def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
     assert chosen(4, 25001, 4280) is multiply_few_rows
     assert chosen(3000, 401, 21) is multiply_short_sums
     assert chosen(7521, 2669, 91) is None  # a copy of A and B is little beside C
-    assert chosen(78, 44, 2982) is multiply_long_sums
+    assert chosen(408, 33, 431) is multiply_long_sums
+    assert chosen(78, 44, 2982) is None  # tiles that eight blocks share take less, and the copy with them
     assert chosen(3000, 4000, 24) is None
     assert chosen(4001, 4001, 4001) is None
     assert chosen(4, 25000, 4280, tiles_ns=0) is None
+    # Sizes at which tiles behind a copy were measured the fastest.
+    for sizes in ((112, 241, 783), (409, 16, 1198), (981, 41, 295), (25, 29, 2594), (56, 3447, 173)):
+        assert chosen(*sizes) is None, sizes
 
 
 def chosen(m: int, n: int, k: int, tiles_ns: float | None = None) -> Any:

@@ -158,6 +158,23 @@ def test_mma_takes_small_tiles_of_fp8_where_it_is_made_float16(
     assert [name for name, *_ in recorder.launches] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("n", "offset", "copies"), [(7, 0, False), (7, 2, False), (8, 1, True), (7, 1, True)]
+)
+def test_a_bias_is_copied_only_where_its_pairs_are_no_words(
+    n: int, offset: int, copies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of an odd number is taken as it is: its copy would be a kernel in front of the product."""
+    module = load_module(LIBRARY / "matmul_bias_gelu" / "cuda_wgmma.py")
+    monkeypatch.setattr(module, "multiply", lambda *arguments: arguments[-1])
+    a = torch.zeros(3, 5, dtype=torch.bfloat16)
+    bias = torch.arange(16, dtype=torch.bfloat16)[offset : offset + n]
+    given = module.run(SimpleNamespace(), a, torch.zeros(5, n, dtype=torch.bfloat16), bias)
+    assert torch.equal(given, bias)
+    assert given.data_ptr() % 4 == 0
+    assert (given.data_ptr() != bias.data_ptr()) is copies
+
+
 @pytest.mark.parametrize("stem", ["cuda_mma", "triton_persistent_tma"])
 def test_tensor_core_versions_refuse_float32(stem: str) -> None:
     """IEEE float32 has no tensor cores, and TF32 is another thing."""

@@ -185,6 +185,40 @@ def test_rows_that_begin_amid_lines_take_the_tile_that_was_measured_best(
 
 
 @pytest.mark.parametrize(
+    ("m", "n", "k", "aligned"),
+    [(3161, 544, 4336, (False, True)), (3431, 599, 4751, (True, True)), (2803, 815, 13_247, (True, True))],
+)
+def test_pairs_do_not_fill_one_round_of_a_long_k(m: int, n: int, k: int, aligned: tuple[bool, bool]) -> None:
+    """Tiles that leave some multiprocessors idle were measured faster."""
+    name, plan = best(m, n, -(-k // 64), MULTIPROCESSORS, aligned, (120, 120))
+    tile = TILES[name]
+    assert tile.cluster != 2 or tile.count(m, n) <= 60
+    assert plan.alone == tile.count(m, n)
+
+
+def test_wide_tiles_along_rows_read_pairs() -> None:
+    """So that a bias of an odd number is copied for these alone."""
+    reading = {name for name, tile in TILES.items() if tile.reads_pairs}
+    assert {"tile_128x256", "tile_128x192_2x1", "tile_64x192_1x1"} <= reading
+    assert not {"tile_64x64", "tile_128x128", "tile_128x256_pair", "across_192x192_pair"} & reading
+
+
+def test_what_is_read_by_pairs_has_whole_ones() -> None:
+    """A bias of an odd number; not scales, nor one of another length."""
+    bias = torch.arange(7, dtype=torch.bfloat16)
+    assert torch.equal(wgmma_matmul.in_pairs(bias, 7)[:7], bias)
+    assert wgmma_matmul.in_pairs(bias, 7).numel() == 8
+    for other in (torch.ones(1), torch.arange(8, dtype=torch.bfloat16)):
+        assert wgmma_matmul.in_pairs(other, 7) is other
+
+
+def test_power_leaves_the_choice_to_a_tile_that_is_much_faster() -> None:
+    """Threads store odd rows of pairs of 128 x 256 more slowly than they do those of tiles across."""
+    assert best(11_572, 11_846, 39, MULTIPROCESSORS, (True, True), (120, 120))[0].startswith("across")
+    assert best(11_572, 11_848, 39, MULTIPROCESSORS, (True, True), (120, 120))[0] == "tile_128x256_pair"
+
+
+@pytest.mark.parametrize(
     ("m", "n", "k", "aligned", "expected"),
     [
         (5000, 611, 5000, (False, True), "tile_128x256_4x1"),
@@ -247,20 +281,24 @@ class Recorder:
 
 
 def test_rows_that_tma_cannot_copy_are_made_whole_by_one_kernel() -> None:
-    """Long ones begin on lines of L2; a matrix whose rows are whole stays where it is."""
+    """All but the shortest begin on lines of L2; a matrix whose rows are whole stays where it is."""
     recorder: Any = Recorder()
     a, b = torch.empty(70, 513, dtype=torch.bfloat16), torch.empty(513, 31, dtype=torch.bfloat16)
     whole = both_in_whole_units(recorder, a, b)
-    assert [tuple(matrix.shape) for matrix in whole] == [(70, 576), (513, 32)]
-    units = [70 * 72, 513 * 4]
-    assert recorder.launches == [("whole_rows", -(-sum(units) // 256), [70, 72, 1026, 513, 4, 62])]
+    assert [tuple(matrix.shape) for matrix in whole] == [(70, 576), (513, 64)]
+    units = [70 * 72, 513 * 8]
+    assert recorder.launches == [("whole_rows", -(-sum(units) // 256), [70, 72, 1026, 513, 8, 62])]
     a, b = torch.empty(70, 512, dtype=torch.bfloat16), torch.empty(512, 31, dtype=torch.bfloat16)
     assert both_in_whole_units(recorder, a, b)[0] is a
-    assert recorder.launches[1][2] == [0, 64, 1024, 512, 4, 62]
+    assert recorder.launches[1][2] == [0, 64, 1024, 512, 8, 62]
+    short = torch.empty(512, 15, dtype=torch.bfloat16)
+    assert tuple(both_in_whole_units(recorder, a, short)[1].shape) == (512, 16)
+    many = torch.empty(2**18, 31, dtype=torch.bfloat16)  # rows that are not held in L2 stay short
+    assert tuple(both_in_whole_units(recorder, a, many)[1].shape) == (2**18, 32)
     assert both_in_whole_units(recorder, a, a) == (a, a)
     empty = both_in_whole_units(recorder, a[:, :0], a)[0]
     assert tuple(empty.shape) == (70, 8)
-    assert len(recorder.launches) == 2
+    assert len(recorder.launches) == 4
 
 
 def test_few_tokens_want_the_matrices_of_their_experts_only() -> None:
@@ -432,7 +470,7 @@ def test_gradients_of_attention_fit_hopper(dim: int, pair: int) -> None:
         (64, 16384, False, 1),
     ],
 )
-def test_blocks_work_in_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
+def test_blocks_workin_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
     assert blocks_together(dim, -(-seq // 128), seq, causal=causal) == together
 
 
