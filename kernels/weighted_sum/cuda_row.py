@@ -24,6 +24,9 @@ MOST_THREADS = 256
 MANY_THREADS = 1024  # of a row that is under way at once, or that a multiprocessor has alone
 FEW_ROWS_PER_MULTIPROCESSOR = 2  # more of them keep a GPU busy with a block each
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows
+# All of a row under way at once takes so many registers that few blocks run beside each other: that is for
+# short rows, and for less than so much in all.
+LONGEST_HELD_BYTES, MOST_HELD_BYTES = 8 * 1024, 16 * 2**20
 BLOCKS_PER_MULTIPROCESSOR = {1: 4, ROWS: 8}  # with pieces of so many rows
 
 
@@ -78,9 +81,10 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 
 def block_of(rows: int, row_bytes: int, multiprocessors: int) -> tuple[str, int]:
-    """The kernel that gives a block a row, and just enough threads to have all of it under way."""
+    """The kernel that gives a block a row, and just enough threads if all of it is to be under way."""
     threads = -(-row_bytes // (PACK_BYTES * HELD * WARP)) * WARP
-    if threads <= MANY_THREADS:
+    is_little = row_bytes <= LONGEST_HELD_BYTES or rows * row_bytes <= MOST_HELD_BYTES
+    if threads <= MANY_THREADS and is_little:
         return "held", threads
     return "block", MANY_THREADS if rows <= multiprocessors else MOST_THREADS
 

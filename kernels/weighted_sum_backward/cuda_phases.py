@@ -18,8 +18,9 @@ SMALL_BLOCK = 64  # threads
 # more are there for each multiprocessor.
 MOST_ROWS_OF_A_COLUMN, MOST_ROWS_OF_MANY, LEAST_COLUMNS, COLUMN_BLOCK = 16, 48, 64, 128
 FEW_PARTS, MOST_GROUPS = 8, 8  # that a thread adds up; of more, some threads have every so-manyth
-# Of float32 whose rows begin on no 16 bytes: up to so much is read a column a thread.
+# Of float32 whose rows begin on no 16 bytes so much at most is read a column a thread; not many short rows.
 MOST_SINGLE_BYTES, SINGLE_BLOCKS = 12 * 2**20, 5
+MANY_ROWS, SHORT_COLUMNS = 4096, range(33, 257)
 # Of float32 that takes a ring longer to read than to fill.
 HOPPER, RING_ELEMENT_BYTES, LEAST_RING_BYTES, LEAST_RING_ROWS, LEAST_RING_COLUMNS = "sm_90", 4, 5e6, 2400, 32
 RING_THREADS, MOST_STAGES, RUN = 512, 32, 4  # as in ring.cuh
@@ -75,7 +76,8 @@ def sum_columns(program, dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         name, how = f"weighted_sum_column_ring_{ring.each}", {"shared_bytes": ring.shared_bytes}
         program.launch(name, ring.blocks, RING_THREADS + WARP, *arguments, overlaps=True, **how)
         return partial
-    if element_size == 4 and 0 < x.nbytes <= MOST_SINGLE_BYTES and not are_packed(cols, x):
+    is_single = element_size == 4 and 0 < x.nbytes <= MOST_SINGLE_BYTES and not are_packed(cols, x)
+    if is_single and not (rows > MANY_ROWS and cols in SHORT_COLUMNS):
         panels = -(-cols // THREADS)
         name, blocks, across, least = "single_columns", SINGLE_BLOCKS, -(-cols // panels), BESIDE
         steps = THREADS // across

@@ -795,10 +795,15 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
         name, held = row.block_of(rows, row_bytes, multiprocessors)
         assert threads % 32 == 0
         assert row_bytes <= threads * pieces.UNROLL * 16
-        assert name == "held"
         assert held % 32 == 0
-        assert (held - 32) * row.HELD * 16 < row_bytes <= held * row.HELD * 16
         assert max(threads, held) <= 1024
+        if (
+            row_bytes <= 8 * 1024 or rows * row_bytes <= 2**24
+        ):  # of more few blocks would run beside each other
+            assert name == "held"
+            assert (held - 32) * row.HELD * 16 < row_bytes <= held * row.HELD * 16
+        else:
+            assert (name, held) == ("block", 256)
     assert "constexpr int HELD = 4;" in source("weighted_sum", "cuda_row")
     assert row.block_of(70_001, 65_540, multiprocessors) == ("block", 256)
     assert pieces.block_threads(70_001, 65_540, multiprocessors) == 512
