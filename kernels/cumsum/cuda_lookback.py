@@ -29,11 +29,11 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
-# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and the most
-# threads of a block, which has more packs for each of them where they would be more.
+# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and how many
+# threads of a block are enough: to start more takes longer than a thread does with more packs.
 FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
-CLUSTERS = ((128 * 1024, 8), (256 * 1024, 16))
-CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 512
+CLUSTERS = ((64 * 1024, 8), (896 * 1024, 16))
+CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 384
 
 
 class Choice(NamedTuple):
@@ -111,7 +111,7 @@ def by_cluster(rows: int, row_bytes: int) -> Choice | None:
     if row_bytes <= LEAST_CLUSTER_BYTES or not cluster:
         return None
     of_block = -(-row_bytes // (cluster * PACK_BYTES))
-    packs = next(packs for packs in CLUSTER_PACKS if of_block <= packs * CLUSTER_THREADS)
+    packs = next((p for p in CLUSTER_PACKS if of_block <= p * CLUSTER_THREADS), CLUSTER_PACKS[-1])
     return Choice(f"cluster_{packs}", rows * cluster, -(-of_block // (packs * WARP)) * WARP, cluster=cluster)
 
 
