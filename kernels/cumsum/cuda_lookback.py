@@ -29,11 +29,11 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
-# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and the most
-# threads of a block, which has more packs for each of them where they would be more, up to the last number.
+# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and how many
+# threads of a block are enough: to start more takes longer than a thread does with more packs.
 FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
-CLUSTERS = ((128 * 1024, 8), (768 * 1024, 16))
-CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 512
+CLUSTERS = ((64 * 1024, 8), (896 * 1024, 16))
+CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 384
 
 
 class Choice(NamedTuple):

@@ -8,8 +8,8 @@ import triton
 from roofscope.kernels.shared.hints import EVICT_LAST, SMALL
 
 TILE_BYTES, SMALL_TILE_BYTES = 2048, 1024
-# Bytes of an array up to which the hint of hints.py gains nothing; 16-bit elements, and maps of more than
-# MANY arrays, are faster there by more threads.
+# Bytes of an array up to which the hint of hints.py gains nothing, twice as many for maps of more than MANY
+# arrays; these and 16-bit elements are faster there by more threads.
 UNHINTED, MANY = 4 << 20, 3
 
 
@@ -28,6 +28,6 @@ def tile_of(array_bytes: int, element_bytes: int, arrays: int) -> tuple[int, int
     """
     if array_bytes <= SMALL:
         return SMALL_TILE_BYTES // element_bytes, 8, ""
-    hint = "" if array_bytes <= UNHINTED else EVICT_LAST.value
-    more = array_bytes <= UNHINTED and (element_bytes == 2 or arrays > MANY)
-    return TILE_BYTES // element_bytes, 8 if more else 4, hint
+    unhinted = array_bytes <= UNHINTED * (2 if arrays > MANY else 1)
+    more = unhinted and (element_bytes == 2 or arrays > MANY)
+    return TILE_BYTES // element_bytes, 8 if more else 4, "" if unhinted else EVICT_LAST.value

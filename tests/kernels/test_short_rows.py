@@ -40,7 +40,7 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
     for rows, row_bytes, is_hopper in product(
         (1, 3, 38, 131, 1000, 70_001),
-        (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 10**6, 2**21 + 4, 2**28),
+        (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 680_000, 10**6, 2**21 + 4, 2**28),
         (True, False),
     ):
         ring = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=True)
@@ -72,9 +72,9 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
             assert is_hopper
             assert chosen.blocks == rows * chosen.cluster
             assert chosen.threads % module.WARP == 0
-            assert chosen.threads <= module.CLUSTER_THREADS
+            assert chosen.threads <= module.WIDE_THREADS
             held = chosen.threads * int(packs) * module.PACK_BYTES
-            assert (chosen.cluster - 1) * held < row_bytes <= chosen.cluster * held
+            assert chosen.cluster // 2 * held < row_bytes <= chosen.cluster * held
         else:
             assert chosen.blocks == rows
 
@@ -186,12 +186,15 @@ def test_runs_in_triton_are_of_few_elements_only() -> None:
 def test_maps_in_triton_are_spread_where_arrays_are_small() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     maps = load_module(LIBRARY / "shared" / "maps.py")
-    for array_bytes, element_bytes, arrays in product((4096, 2**19, 2**20, 2**22, 2**26), (2, 4), (2, 3, 7)):
+    for array_bytes, element_bytes, arrays in product(
+        (4096, 2**19, 2**20, 2**22, 2**23, 2**26), (2, 4), (2, 3, 7)
+    ):
         tile, warps, hint = maps.tile_of(array_bytes, element_bytes, arrays)
         small = array_bytes <= maps.SMALL
         assert tile * element_bytes == (1024 if small else 2048)
-        assert warps == (8 if small or (array_bytes <= 2**22 and (element_bytes == 2 or arrays > 3)) else 4)
-        assert (hint == "") == (array_bytes <= 2**22)
+        unhinted = array_bytes <= (2**23 if arrays > 3 else 2**22)
+        assert warps == (8 if small or (unhinted and (element_bytes == 2 or arrays > 3)) else 4)
+        assert (hint == "") == unhinted
 
 
 def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
@@ -223,8 +226,8 @@ def test_a_warp_has_rows_of_cumsum_alone_only_where_they_are_many() -> None:
         assert warps in (1, 2, 4, 8)
         if rows >= module.MANY_ROWS and width >= 256 and width * element_bytes <= 2048:
             assert (height, warps) == (max(1024 // width, 1), 1)
-        elif width >= 256 and height < most:
-            assert warps == height * width // 128
+        elif width >= 256 and rows < module.FEW_PROGRAMS:
+            assert (height, warps) == (1, min(width // 128, 8))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
