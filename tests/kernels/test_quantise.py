@@ -155,9 +155,21 @@ class Recorder:
 
     def __init__(self) -> None:
         self.launches: list[tuple[str, int]] = []
+        self.clusters: list[int] = []
+        self.grids: list[int] = []
 
-    def launch(self, name: str, *_: object, shared_bytes: int = 0, overlaps: bool = False) -> None:
+    def launch(
+        self,
+        name: str,
+        grid: int,
+        *_: object,
+        shared_bytes: int = 0,
+        overlaps: bool = False,
+        cluster: int = 1,
+    ) -> None:
         self.launches.append((name, shared_bytes))
+        self.grids.append(grid)
+        self.clusters.append(cluster)
 
 
 @pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
@@ -184,6 +196,24 @@ def test_the_tile_fits_the_rows_and_the_group(
     ((name, shared_bytes),) = recorder.launches
     assert name == expected
     assert shared_bytes <= SMALLEST_SHARED_BYTES
+
+
+@pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
+@pytest.mark.parametrize(
+    ("architecture", "most"), [("sm_80", 1), ("sm_89", 1), ("sm_90a", 16), ("sm_100a", 16), ("sm_120a", 8)]
+)
+def test_blocks_share_a_long_k_of_few_columns(stem: str, architecture: str, most: int) -> None:
+    """As far as a GPU has clusters; where the columns fill it, or k is short, each block has a tile."""
+    module = load_module(LIBRARY / "matmul_w4a16" / f"{stem}.py")
+    shared: dict[tuple[int, int, int], int] = {}
+    for m, n, groups in ((20, 256, 128), (20, 2**15, 4), (20, 256, 1)):
+        recorder = Recorder()
+        recorder.architecture = architecture
+        x, scale = torch.empty(m, groups * 128, dtype=torch.float16), torch.empty(n, groups)
+        module.run(recorder, x, torch.empty(n, groups, 64, dtype=torch.uint8), scale)
+        assert recorder.grids[0] % recorder.clusters[0] == 0
+        shared[m, n, groups] = recorder.clusters[0]
+    assert list(shared.values()) == [most, 1, 1]
 
 
 def _no_map(*_: object) -> int:
