@@ -1,0 +1,31 @@
+"""Launches direct.cuh: TF32 products of little C, straight from memory to the tensor cores."""
+
+import torch
+
+from roofscope import CudaProgram
+
+_TILE = 32  # rows and columns of a block
+_WARP_TILE = 16  # of a warp
+_THREADS = 128
+_WORD = 16  # bytes
+_MOST_K = 256
+_MOST_ACROSS = 2**16 - 1  # blocks beside each other
+
+
+def has_words(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    return a.shape[1] * a.element_size() % _WORD == 0 and (a.data_ptr() | b.data_ptr()) % _WORD == 0
+
+
+def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times the transpose of B (n x k), by as many small tiles as C has."""
+    (m, k), n = a.shape, b.shape[0]
+    c = torch.empty((m, n), device=a.device)
+    program.launch(
+        "direct_sums_words" if has_words(a, b) else "direct_sums_ones",
+        (-(-m // _TILE), -(-n // _TILE)),
+        _THREADS,
+        *(a, b, c, m, n, k),
+        overlaps=True,
+    )
+    return c
