@@ -11,6 +11,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
+#include "grouped_matmul/few_tokens.cuh"
 #include "shared/wgmma_tiles.cuh"
 
 // A tile of a run of rows, and the run's end.

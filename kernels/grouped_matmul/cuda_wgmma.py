@@ -20,6 +20,7 @@ TILES = {
     "tile_64x128": Tile(64, 128, stages=8, step_ns=330),
     "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
 }
+_FEW_ROWS, _FEW_THREADS = 16, 256  # as in few_tokens.cuh
 _STEP = 64  # elements of k in a stage
 _FULL = 0.5  # of its last tile, what a run uses
 _MANY = 4  # tokens an expert, with which hardly one has none
@@ -60,6 +61,23 @@ def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> s
 
     name = min(TILES, key=time)
     return "tile_64x128" if streams and name == "tile_64x64" else name
+
+
+def launch_few_tokens(
+    program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor
+) -> torch.Tensor:
+    """Multiply without tiles of wgmma: each run by itself, eight tokens at once."""
+    (tokens, k), (experts, n) = x.shape, w.shape[:2]
+    c = torch.empty((tokens, n), dtype=x.dtype, device=x.device)
+    whole = k * x.element_size() % 16 == 0 and (x.data_ptr() | w.data_ptr()) % 16 == 0
+    program.launch(
+        "few_tokens_words" if whole else "few_tokens_loose",
+        (-(-n // _FEW_ROWS), min(experts, tokens)),
+        _FEW_THREADS,
+        *(x, w, c, offsets, tokens, experts, n, k),
+        overlaps=True,
+    )
+    return c
 
 
 def launch(
