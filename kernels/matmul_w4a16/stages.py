@@ -17,13 +17,18 @@ FEWER_ARE_ALLOWED = "sm_12"  # blocks of a cluster, of which it has 8 at most
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows of weights and of x in a block, its warps, steps under way in each, blocks of a multiprocessor."""
+    """Rows of weights and of x in a block, its warps, steps under way in each, blocks of a multiprocessor.
+
+    And what a block takes besides its steps, and a step of all its warps, in nanoseconds.
+    """
 
     rows: int
     columns: int
     warps: int
     depth: int
     at_once: int
+    begin_ns: float
+    step_ns: float
 
     @property
     def shared_bytes(self) -> int:
@@ -35,16 +40,17 @@ class Tile:
         return -(-n // self.rows) * -(-m // self.columns)
 
 
-# As in every_size.cuh.
+# As in every_size.cuh; the times are fitted to 316 of 49 products on an H200.
 TILES = (
-    Tile(16, 8, warps=8, depth=3, at_once=3),
-    Tile(32, 16, warps=8, depth=2, at_once=2),
-    Tile(48, 32, warps=4, depth=2, at_once=2),
+    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=1927, step_ns=462),
+    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=1933, step_ns=1115),
+    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=3023, step_ns=1051),
 )
-
-# A guess, after times of these tiles alone on an H200, in nanoseconds.
-_START_NS, _MEETING_NS = 2000, 1500
-_STEP_NS = 900
+_MOST_OVER = 4  # times as many rows as a tile has: more would make each weight as often
+_SCALED = 1.288  # times as long a step takes that has more than a group
+# That a cluster's sums meet: for itself, for each block, for each element of a multiprocessor's tiles.
+_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 731, 67, 0.9
+_DRAM_BYTES_PER_NS = 3600
 
 
 def is_regular(x: torch.Tensor, packed: torch.Tensor) -> bool:
@@ -66,7 +72,8 @@ def multiply(
     most = 1 if program.architecture.startswith(NO_CLUSTERS) else CLUSTERS[-1]
     if program.architecture.startswith(FEWER_ARE_ALLOWED):
         most //= 2
-    launch(program, *best(m, n, groups * half, program.multiprocessor_count, most), x, packed, scale, y)
+    tile, cluster = best(m, n, groups * half, half % STEP == 0, program.multiprocessor_count, most)
+    launch(program, tile, cluster, x, packed, scale, y)
 
 
 def launch(
@@ -92,14 +99,25 @@ def launch(
 
 
 @functools.lru_cache(maxsize=4096)
-def best(m: int, n: int, row_bytes: int, multiprocessors: int, most: int) -> tuple[Tile, int]:
-    """The tile for so many rows of x, and the blocks of least time that share it, so ``most`` at most."""
-    tile = next((tile for tile in TILES if m <= tile.columns), TILES[-1])
-    steps, slots = -(-row_bytes // STEP), multiprocessors * tile.at_once
+def best(m: int, n: int, row_bytes: int, whole: bool, multiprocessors: int, most: int) -> tuple[Tile, int]:
+    """The tile of least time, and the blocks that share it, so ``most`` at most."""
+    tiles = [tile for tile in TILES if m <= _MOST_OVER * tile.columns] or TILES[-1:]
+    ways = [(tile, cluster) for tile in tiles for cluster in CLUSTERS if cluster <= most]
+    return min(ways, key=lambda way: time_ns(*way, m, n, row_bytes, whole, multiprocessors))
 
-    def time_ns(cluster: int) -> int:
-        rounds = -(-tile.count(m, n) * cluster // slots)
-        of_warp = -(-steps // (tile.warps * cluster))
-        return rounds * (_START_NS + of_warp * _STEP_NS + (_MEETING_NS if cluster > 1 else 0))
 
-    return tile, min((cluster for cluster in CLUSTERS if cluster <= most), key=time_ns)
+def time_ns(
+    tile: Tile, cluster: int, m: int, n: int, row_bytes: int, whole: bool, multiprocessors: int
+) -> float:
+    """About the time of a product; ``whole``: of steps that lie in one group."""
+    each = tile.count(m, n) * cluster / multiprocessors
+    beside, rounds = min(max(each, 1.0), tile.at_once), max(each / tile.at_once, 1.0)
+    steps = -(-row_bytes // (STEP * tile.warps * cluster))
+    steps_ns = steps * beside * tile.step_ns * (1.0 if whole else _SCALED)
+    meeting_ns = 0.0
+    if cluster > 1:
+        elements = beside * tile.rows * tile.columns
+        meeting_ns = _MEETING_NS + cluster * _MEETING_BLOCK_NS + elements * _MEETING_ELEMENT_NS
+    own_ns = rounds * (tile.begin_ns + steps_ns) + meeting_ns
+    dram_ns = (n * row_bytes + (m * row_bytes * 2 + m * n) * 2) / _DRAM_BYTES_PER_NS
+    return (own_ns**3 + dram_ns**3) ** (1 / 3)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from roofscope.kernels.matmul_w4a16 import stages
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 
@@ -178,9 +179,9 @@ class Recorder:
     [
         (1, 128, 0, "multiply_16x8"),
         (8, 32, 0, "multiply_16x8_scaled"),
-        (9, 64, 0, "multiply_32x16_scaled"),
-        (17, 256, 0, "multiply_48x32"),
-        (64, 128, 0, "multiply_48x32"),
+        (64, 64, 0, "multiply_32x16_scaled"),
+        (64, 256, 0, "multiply_32x16"),
+        (200, 128, 0, "multiply_48x32"),
         (1, 48, 0, "multiply_any"),
         (1, 16, 0, "multiply_any"),
         (1, 128, 1, "multiply_any"),
@@ -198,22 +199,38 @@ def test_the_tile_fits_the_rows_and_the_group(
     assert shared_bytes <= SMALLEST_SHARED_BYTES
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "groups", "columns", "blocks"),
+    [
+        (1, 8192, 64, 8, 1),
+        (16, 8192, 64, 16, 1),
+        (64, 8192, 64, 32, 1),
+        (29, 495, 3, 8, 1),  # few columns are few tiles of many rows: small ones fill more multiprocessors
+        (26, 342, 29, 8, 1),
+        (2, 426, 896, 8, 8),  # and blocks share a long k
+        (64, 300, 128, 16, 4),
+    ],
+)
+def test_the_tile_and_its_blocks_fill_the_gpu(m: int, n: int, groups: int, columns: int, blocks: int) -> None:
+    tile, cluster = stages.best(m, n, groups * 64, True, 132, 16)
+    assert (tile.columns, cluster) == (columns, blocks)
+
+
 @pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
 @pytest.mark.parametrize(
     ("architecture", "most"), [("sm_80", 1), ("sm_89", 1), ("sm_90a", 16), ("sm_100a", 16), ("sm_120a", 8)]
 )
-def test_blocks_share_a_long_k_of_few_columns(stem: str, architecture: str, most: int) -> None:
-    """As far as a GPU has clusters; where the columns fill it, or k is short, each block has a tile."""
-    module = load_module(LIBRARY / "matmul_w4a16" / f"{stem}.py")
-    shared: dict[tuple[int, int, int], int] = {}
-    for m, n, groups in ((20, 256, 128), (20, 2**15, 4), (20, 256, 1)):
-        recorder = Recorder()
-        recorder.architecture = architecture
-        x, scale = torch.empty(m, groups * 128, dtype=torch.float16), torch.empty(n, groups)
-        module.run(recorder, x, torch.empty(n, groups, 64, dtype=torch.uint8), scale)
-        assert recorder.grids[0] % recorder.clusters[0] == 0
-        shared[m, n, groups] = recorder.clusters[0]
-    assert list(shared.values()) == [most, 1, 1]
+def test_blocks_share_a_tile_as_far_as_the_gpu_has_clusters(
+    stem: str, architecture: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, recorder = load_module(LIBRARY / "matmul_w4a16" / f"{stem}.py"), Recorder()
+    monkeypatch.setattr(stages, "time_ns", lambda _, cluster, *__: -cluster)
+    stages.best.cache_clear()
+    recorder.architecture = architecture
+    x, scale = torch.empty(3, 2 * 128, dtype=torch.float16), torch.empty(65, 2)
+    module.run(recorder, x, torch.empty(65, 2, 64, dtype=torch.uint8), scale)
+    stages.best.cache_clear()
+    assert (recorder.clusters, recorder.grids) == ([most], [5 * most])
 
 
 def _no_map(*_: object) -> int:
@@ -234,7 +251,7 @@ BYTES_FOR_TWO = (
         (2, 32, 128, 0, "stream"),
         (8, 8, 128, 0, "stream"),
         (8, 64, 128, 0, "multiply_16x8"),
-        (9, 4, 128, 0, "multiply_32x16"),
+        (9, 4, 128, 0, "multiply_16x8"),
         (1, 63, 128, 0, "multiply_16x8"),  # the last box is not whole
         (1, 64, 64, 0, "multiply_16x8_scaled"),
         (1, 64, 256, 0, "multiply_16x8"),
