@@ -20,7 +20,11 @@ TILES = {
     "tile_64x128": Tile(64, 128, stages=8, step_ns=330),
     "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
 }
-_FEW_ROWS, _FEW_THREADS = 16, 256  # as in few_tokens.cuh
+# As in few_tokens.cuh, the last one elements along k that a block takes at once.
+_FEW_ROWS, _FEW_TOKENS, _FEW_THREADS, _FEW_TURN = 16, 8, 256, 1024
+_FEW_BLOCKS = 2  # of a multiprocessor
+_MOST_RUNS = 2**16 - 1  # blocks beside each other
+_BUSY = 0.75  # of a block's warps, where blocks take turns: fewer read less than memory gives
 _STEP = 64  # elements of k in a stage
 _FULL = 0.5  # of its last tile, what a run uses
 _MANY = 4  # tokens an expert, with which hardly one has none
@@ -42,7 +46,30 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.T
         raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
     if not tokens * n:
         return x.new_empty(tokens, n)
+    if suits_few_tokens(x, w, program.multiprocessor_count):
+        return launch_few_tokens(program, x, w, offsets)
     return launch(program, choose(tokens, experts, n, k, program.multiprocessor_count), x, w, offsets)
+
+
+def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> bool:
+    """Whether matrices are read as they lie: where most runs are one pass over them.
+
+    Tiles read rows of whole 16 bytes as fast where there are many, if k leaves warps of a block without work.
+    """
+    (tokens, k), (experts, n) = x.shape, w.shape[:2]
+    runs = min(experts, tokens)
+    if tokens > experts * _FEW_TOKENS // 2 or runs > _MOST_RUNS:
+        return False
+    if not _is_whole(x, w):
+        return True
+    turns = -(-k // _FEW_TURN)
+    is_one_round = -(-n // _FEW_ROWS) * runs <= _FEW_BLOCKS * multiprocessors
+    return is_one_round or k >= _BUSY * turns * _FEW_TURN
+
+
+def _is_whole(x: torch.Tensor, w: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    return x.shape[1] * x.element_size() % 16 == 0 and (x.data_ptr() | w.data_ptr()) % 16 == 0
 
 
 def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> str:
@@ -69,9 +96,8 @@ def launch_few_tokens(
     """Multiply without tiles of wgmma: each run by itself, eight tokens at once."""
     (tokens, k), (experts, n) = x.shape, w.shape[:2]
     c = torch.empty((tokens, n), dtype=x.dtype, device=x.device)
-    whole = k * x.element_size() % 16 == 0 and (x.data_ptr() | w.data_ptr()) % 16 == 0
     program.launch(
-        "few_tokens_words" if whole else "few_tokens_loose",
+        "few_tokens_words" if _is_whole(x, w) else "few_tokens_loose",
         (-(-n // _FEW_ROWS), min(experts, tokens)),
         _FEW_THREADS,
         *(x, w, c, offsets, tokens, experts, n, k),

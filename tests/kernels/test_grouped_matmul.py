@@ -103,3 +103,24 @@ def test_few_rows_of_large_matrices_take_wider_tiles(
 ) -> None:
     """As memory is what they wait for, and a wide box takes no longer than a narrow one."""
     assert load_module(FOLDER / "cuda_wgmma.py").choose(tokens, experts, n, k, 132) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "experts", "n", "k", "expected"),
+    [
+        (3, 14, 2568, 6608, True),
+        (12, 30, 7000, 512, False),  # half of a block's warps would have nothing
+        (2, 30, 2000, 512, True),  # but all blocks are there at once
+        (12, 30, 7000, 1032, False),  # one of eight turns twice
+        (12, 30, 7000, 509, True),  # tiles would want copies of all matrices
+        (130, 67, 1807, 2725, True),
+        (64, 4, 1807, 2725, False),  # runs of many tokens are several passes
+    ],
+)
+def test_few_tokens_take_matrices_as_they_lie(
+    tokens: int, experts: int, n: int, k: int, expected: bool
+) -> None:
+    x = torch.empty((tokens, k), dtype=torch.bfloat16, device="meta")
+    w = torch.empty((experts, n, k), dtype=torch.bfloat16, device="meta")
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert module.suits_few_tokens(x, w, 132) == expected
