@@ -8,7 +8,7 @@
 #if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 900
 
 #define MULTIPLIES_TF32
-#include "matmul_tf32/direct.cuh"
+#include "shared/direct_tf32.cuh"
 #include "shared/loose_tf32.cuh"
 
 constexpr bool LOOSE_B_ALONG_K = true, LOOSE_WHOLE = false;

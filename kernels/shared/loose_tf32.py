@@ -1,4 +1,7 @@
-"""Launches what loose_tf32.cuh compiles to: the choice of a tile, and of how many blocks share it along k."""
+"""Launches what loose_tf32.cuh compiles to: the choice of a tile, and of how many blocks share it along k.
+
+Short sums of little C in TF32 need no tile: direct_tf32.cuh has them.
+"""
 
 import functools
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram, needs_hopper
+from roofscope.kernels.shared import direct_tf32
 from roofscope.kernels.shared.limits import require_32_bit_product
 
 _WARP = 32
@@ -101,6 +105,9 @@ def multiply(
     if not m * n * k:
         return torch.zeros((m, n), device=a.device)
     tile, cluster = best(m, n, k, program.multiprocessor_count, whole)
+    loose_ns = time_ns(tile, cluster, m, n, k, program.multiprocessor_count, whole)
+    if not whole and direct_tf32.is_faster(a, b, loose_ns, program.multiprocessor_count):
+        return direct_tf32.launch(program, a, b)
     return launch(program, tile, cluster, a, b, whole=whole)
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from roofscope.kernels.matmul_tf32 import direct
+from roofscope.kernels.shared import direct_tf32
 from roofscope.kernels.shared.loose_tf32 import CLUSTERS, launch, tiles
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
@@ -69,5 +69,5 @@ def test_short_sums_are_right_straight_from_memory(places: int) -> None:
     for m, n, k in (*SIZES[:4], (16, 16, 16), (33, 47, 1), (370, 377, 69), (129, 66, 200), (40, 31, 132)):
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
         a, b = (moved(matrix, places) for matrix in inputs)
-        error = relative_error((direct.launch(program, a, b),), reference(kernel, inputs))
+        error = relative_error((direct_tf32.launch(program, a, b),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.float32, f"{m} x {n} x {k}"

@@ -9,6 +9,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.shared import loose_tf32
 from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles
 from roofscope.tests.kernels.recorder import Recorder
@@ -54,3 +55,34 @@ def test_few_tiles_are_shared_and_many_are_not(whole: bool) -> None:
 def test_a_part_of_a_gpu_has_a_tile_too(multiprocessors: int, whole: bool) -> None:
     for m, n, k in ((129, 257, 65), (1, 1, 1), (33, 48, 10000)):
         assert best(m, n, k, multiprocessors, whole)[1] in CLUSTERS
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "name"),
+    [
+        (370, 377, 69, "direct_sums_ones"),
+        (37, 2628, 28, "direct_sums_words"),
+        (12119, 75, 31, "direct_sums_ones"),
+        (694, 299, 235, "loose"),  # of a longer k tiles read each row for more of C at once
+        (3157, 3908, 17, "loose"),
+        (70, 80, 257, "loose"),
+    ],
+)
+def test_short_sums_of_little_c_need_no_tile(
+    m: int, n: int, k: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loose_tf32, "needs_hopper", lambda *_: None)
+    recorder: Any = Recorder()
+    c = loose_tf32.multiply(recorder, "key", torch.empty(m, k), torch.empty(n, k), whole=False)
+    assert c.shape == (m, n)
+    ((launched, grid, _, _),) = recorder.launches
+    assert launched.startswith(name)
+    if name != "loose":
+        assert grid == (-(-m // 32), -(-n // 32))
+
+
+def test_the_whole_of_float32_is_multiplied_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loose_tf32, "needs_hopper", lambda *_: None)
+    recorder: Any = Recorder()
+    loose_tf32.multiply(recorder, "key", torch.empty(70, 50), torch.empty(50, 60), whole=True)
+    assert recorder.launches[0][0].startswith("loose")
