@@ -2,7 +2,7 @@
 //
 // Formula: C[i, j] = sum over l of A[i, l] B[j, l]; 2 m n k FLOP. mma.sync takes float32 as it lies in memory and leaves
 //   out the last 13 bits.
-// Mapping: that of shared/loose_tf32.cuh.
+// Mapping: that of shared/loose_tf32.cuh; of short sums and little C that of shared/direct_tf32.cuh.
 // Idea: see shared/loose_tf32.cuh.
 
 #if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 900

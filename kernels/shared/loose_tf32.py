@@ -159,15 +159,22 @@ _MODELS = {
 }
 
 
+def _room(cluster: int, multiprocessors: int) -> int:
+    """Multiprocessors that have a block if each has one: no cluster has blocks on more than one group.
+
+    Of an H200's groups one has fewer multiprocessors than the largest cluster has blocks.
+    """
+    groups = multiprocessors // _TOGETHER - (cluster == _TOGETHER)
+    return max(groups * (_TOGETHER // cluster), 1) * cluster
+
+
 def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: int, whole: bool) -> float:
     """About the time of a product."""
     model = _MODELS[whole]
     steps, blocks = -(-k // (cluster * tile.step)), tile.count(m, n) * cluster
+    if cluster > 1:
+        multiprocessors = _room(cluster, multiprocessors)
     beside = min(-(-blocks // multiprocessors), tile.at_once(whole, steps))
-    if cluster > 1:  # as many as find room beside each other
-        beside = max(beside, -(-cluster // _TOGETHER))
-        together = multiprocessors // _TOGETHER * (_TOGETHER * beside // cluster) * cluster // beside
-        multiprocessors = max(together, 1)  # fewer than that many are a part of a GPU
     rounds, rest = divmod(blocks, multiprocessors * beside)
     if rest:
         rounds += max(rest / (multiprocessors * beside), model.tail) if rounds else 1

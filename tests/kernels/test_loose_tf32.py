@@ -11,7 +11,7 @@ pytest.importorskip(
 
 from roofscope.kernels.shared import loose_tf32
 from roofscope.kernels.shared.limits import shared_limit
-from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles
+from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles, time_ns
 from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = 132
@@ -86,3 +86,11 @@ def test_the_whole_of_float32_is_multiplied_by_tiles(monkeypatch: pytest.MonkeyP
     recorder: Any = Recorder()
     loose_tf32.multiply(recorder, "key", torch.empty(70, 50), torch.empty(50, 60), whole=True)
     assert recorder.launches[0][0].startswith("loose")
+
+
+def test_clusters_keep_to_a_group_of_multiprocessors() -> None:
+    """Where one more has no room, some come in a second round: the same work takes longer."""
+    tile = next(tile for tile in tiles(False) if tile.name == "loose_64x64" and not tile.many)
+    for cluster, most in ((16, 14), (6, 32)):  # 7 of 8 groups have 16; two of 6 fit in one, and twice that
+        times = [time_ns(tile, cluster, 64, 64 * n, 9600, MULTIPROCESSORS, False) for n in (most, most + 1)]
+        assert times[1] > 1.4 * times[0]
