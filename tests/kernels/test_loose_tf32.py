@@ -17,6 +17,10 @@ from roofscope.tests.kernels.recorder import Recorder
 MULTIPROCESSORS = 132
 
 
+def takes_any(*_: object) -> None:
+    """Stands for a refusal of other devices."""
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_tiles_fit_a_multiprocessor(whole: bool) -> None:
     """And sums of all warps and blocks fit where their factors were."""
@@ -71,7 +75,7 @@ def test_a_part_of_a_gpu_has_a_tile_too(multiprocessors: int, whole: bool) -> No
 def test_short_sums_of_little_c_need_no_tile(
     m: int, n: int, k: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loose_tf32, "needs_hopper", lambda *_: None)
+    monkeypatch.setattr(loose_tf32, "needs_hopper", takes_any)
     recorder: Any = Recorder()
     c = loose_tf32.multiply(recorder, "key", torch.empty(m, k), torch.empty(n, k), whole=False)
     assert c.shape == (m, n)
@@ -82,7 +86,7 @@ def test_short_sums_of_little_c_need_no_tile(
 
 
 def test_the_whole_of_float32_is_multiplied_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loose_tf32, "needs_hopper", lambda *_: None)
+    monkeypatch.setattr(loose_tf32, "needs_hopper", takes_any)
     recorder: Any = Recorder()
     loose_tf32.multiply(recorder, "key", torch.empty(70, 50), torch.empty(50, 60), whole=True)
     assert recorder.launches[0][0].startswith("loose")

@@ -216,6 +216,10 @@ def test_the_tile_and_its_blocks_fill_the_gpu(m: int, n: int, groups: int, colum
     assert (tile.columns, cluster) == (columns, blocks)
 
 
+def _less_of_more_blocks(_: stages.Tile, cluster: int, *__: object) -> int:
+    return -cluster
+
+
 @pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
 @pytest.mark.parametrize(
     ("architecture", "most"), [("sm_80", 1), ("sm_89", 1), ("sm_90a", 16), ("sm_100a", 16), ("sm_120a", 8)]
@@ -224,7 +228,7 @@ def test_blocks_share_a_tile_as_far_as_the_gpu_has_clusters(
     stem: str, architecture: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, recorder = load_module(LIBRARY / "matmul_w4a16" / f"{stem}.py"), Recorder()
-    monkeypatch.setattr(stages, "time_ns", lambda _, cluster, *__: -cluster)
+    monkeypatch.setattr(stages, "time_ns", _less_of_more_blocks)
     stages.best.cache_clear()
     recorder.architecture = architecture
     x, scale = torch.empty(3, 2 * 128, dtype=torch.float16), torch.empty(65, 2)
