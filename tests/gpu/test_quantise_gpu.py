@@ -60,10 +60,11 @@ def test_the_blocks_of_a_cluster_share_a_tile(stem: str, dtype: Dtype) -> None:
     for m, n, groups, group in ((39, 101, 89, 128), (26, 342, 114, 32), (7, 50, 9, 64), (1, 16, 3, 256)):
         sizes = {"m": m, "n": n, "groups": groups, "group": group}
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        x, packed, scale = inputs
         expected = reference(kernel, inputs)
         for tile in stages.TILES:
             for cluster in stages.CLUSTERS:
-                y = torch.full((m, n), torch.nan, dtype=inputs[0].dtype, device="cuda")
-                stages.launch(program, tile, cluster, *inputs, y)
+                y = torch.full((m, n), torch.nan, dtype=x.dtype, device="cuda")
+                stages.launch(program, tile, cluster, x, packed, scale, y)
                 error = relative_error((y,), expected)
                 assert error <= kernel.spec.tolerance.of(dtype), f"{sizes} {tile} {cluster}"
