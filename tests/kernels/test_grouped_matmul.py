@@ -114,6 +114,8 @@ def test_few_rows_of_large_matrices_take_wider_tiles(
         (12, 30, 7000, 1032, False),  # one of eight turns twice
         (12, 30, 7000, 509, True),  # tiles would want copies of all matrices
         (130, 67, 1807, 2725, True),
+        (130, 67, 1808, 2728, False),  # all of them might be of one expert, and then a tile is one pass
+        (16, 4, 1808, 2728, True),
         (64, 4, 1807, 2725, False),  # runs of many tokens are several passes
     ],
 )
