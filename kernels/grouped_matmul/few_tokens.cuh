@@ -17,7 +17,7 @@
 
 constexpr int FEW_WARPS = 8;
 constexpr int FEW_ROWS = 16;                          // of W, in a block
-constexpr int FEW_TOKENS = 16;                        // at once
+constexpr int FEW_TOKENS = 8;                         // at once: columns of mma.sync
 constexpr int FEW_WORDS = 4;                          // of 8 elements, of a lane in a turn
 constexpr int FEW_TURN = FEW_WORDS * 8 * 4;           // of k, of a warp
 constexpr int FEW_STRIDE = FEW_WARPS * FEW_TURN * 2;  // bytes from a turn of a warp to its next

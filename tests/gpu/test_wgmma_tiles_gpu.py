@@ -253,6 +253,7 @@ def test_runs_of_few_tokens_are_right_wherever_rows_begin(places: int) -> None:
         (40, 2, 24, 2056),
         (9, 1, 33, 7),
         (7, 300, 50, 1024),
+        (250, 64, 2048, 1111),  # 9 tokens and more in a run here and there, shared memory of blocks before
         (8, 5, 16, 0),
     ):
         sizes = {"tokens": tokens, "experts": experts, "n": n, "k": k}
