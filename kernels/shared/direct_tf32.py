@@ -8,7 +8,8 @@ _TILE = 32  # rows and columns of a block
 _WARP_TILE = 16  # of a warp
 _THREADS = 128
 _WORD = 16  # bytes
-_MOST_K = 256
+_MOST_K = 176
+_MOST_WARPS = 9  # of a multiprocessor: more store C in pieces for longer than tiles do
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # What a product takes, less what it takes to store C: to start, of each 16 of k, and of these each warp of a
 # multiprocessor. Fitted to 9 products on an H200.
@@ -27,6 +28,8 @@ def is_faster(a: torch.Tensor, b: torch.Tensor, loose_ns: float, multiprocessors
     if k > _MOST_K or -(-n // _TILE) > _MOST_ACROSS:
         return False
     warps = -(-m // _WARP_TILE) * -(-n // _WARP_TILE) / multiprocessors
+    if warps > _MOST_WARPS:
+        return False
     return _START_NS + -(-k // 16) * (_SLICE_NS + warps * _WARP_SLICE_NS) < loose_ns + _LOOSE_NS
 
 
