@@ -9,7 +9,7 @@ _WARP_TILE = 16  # of a warp
 _THREADS = 128
 _WORD = 16  # bytes
 _MOST_K = 176
-_MOST_WARPS = 9  # of a multiprocessor: more store C in pieces for longer than tiles do
+_MOST_WARPS = 10  # of a multiprocessor: more store C in pieces for longer than tiles do
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # What a product takes, less what it takes to store C: to start, of each 16 of k, and of these each warp of a
 # multiprocessor. Fitted to 9 products on an H200.

@@ -17,7 +17,10 @@ _SLICE_K = 32  # of k, of a warp in a step, as in loose_tf32.cuh
 _FLOAT = 4  # bytes
 _SHARED_BYTES, _OF_BLOCK = 227 * 1024, 1024  # of a multiprocessor, and what a block takes besides
 CLUSTERS = (1, 2, 3, 4, 6, 8, 16)
-_TOGETHER = 16  # multiprocessors that a cluster may have blocks on
+# Clusters that an H200 has room for at once if a multiprocessor has one block, as its driver says, but of two
+# and of three blocks a guess.
+_AT_ONCE = {2: 66, 3: 38, 4: 30, 6: 17, 8: 15, 16: 7}
+_OF_MULTIPROCESSORS = 132
 
 
 @dataclass(frozen=True)
@@ -160,12 +163,8 @@ _MODELS = {
 
 
 def _room(cluster: int, multiprocessors: int) -> int:
-    """Multiprocessors that have a block if each has one: no cluster has blocks on more than one group.
-
-    Of an H200's groups one has fewer multiprocessors than the largest cluster has blocks.
-    """
-    groups = multiprocessors // _TOGETHER - (cluster == _TOGETHER)
-    return max(groups * (_TOGETHER // cluster), 1) * cluster
+    """Multiprocessors that have a block if each has one: no cluster has blocks on more than one group."""
+    return max(_AT_ONCE[cluster] * multiprocessors // _OF_MULTIPROCESSORS, 1) * cluster
 
 
 def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: int, whole: bool) -> float:

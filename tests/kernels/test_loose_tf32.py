@@ -67,6 +67,7 @@ def test_a_part_of_a_gpu_has_a_tile_too(multiprocessors: int, whole: bool) -> No
         (370, 377, 69, "direct_sums_ones"),
         (37, 2628, 28, "direct_sums_words"),
         (9302, 24, 99, "direct_sums_ones"),
+        (163, 1785, 59, "direct_sums_ones"),
         (2984, 275, 17, "loose"),  # more of C is stored by tiles
         (111, 10135, 27, "loose"),
         (100, 100, 250, "loose"),
@@ -98,6 +99,20 @@ def test_the_whole_of_float32_is_multiplied_by_tiles(monkeypatch: pytest.MonkeyP
 def test_clusters_keep_to_a_group_of_multiprocessors() -> None:
     """Where one more has no room, some come in a second round: the same work takes longer."""
     tile = next(tile for tile in tiles(False) if tile.name == "loose_64x64" and not tile.many)
-    for cluster, most in ((16, 14), (6, 32)):  # 7 of 8 groups have 16; two of 6 fit in one, and twice that
+    for cluster, most in ((16, 14), (8, 30), (6, 34), (4, 60)):  # two blocks of a multiprocessor
         times = [time_ns(tile, cluster, 64, 64 * n, 9600, MULTIPROCESSORS, False) for n in (most, most + 1)]
         assert times[1] > 1.4 * times[0]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "name", "cluster"),
+    [
+        (78, 1255, 11585, "loose_32x64", 2),  # 40 clusters of three blocks of 64 x 64 would not fit
+        (20, 5000, 5003, "loose_32x64", 4),
+        (60, 901, 8001, "loose_64x64", 8),  # 15 clusters, which is all that have room
+        (25, 700, 15001, "loose_32x64", 8),
+    ],
+)
+def test_clusters_have_room_at_once(m: int, n: int, k: int, name: str, cluster: int) -> None:
+    tile, found = best(m, n, k, MULTIPROCESSORS, False)
+    assert (tile.name, found) == (name, cluster)
