@@ -4,13 +4,14 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh, with the tiles of one expert after
 //   another. No tile has rows of two experts: each walks along `offsets` by itself, so that nothing waits for the host.
 //   A run's last tile also multiplies rows of the next expert, which are stored by nobody: its sums go by shared memory
-//   too, and from there row by row.
+//   too, and from there row by row. Few tokens have a kernel without tiles, few_tokens.cuh.
 // Idea: matmul/cuda_wgmma with tiles that are numbered expert by expert, as CUTLASS's grouped products are; see
 //   shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define B_OF_16_BITS_ALONG_K
+#include "grouped_matmul/few_tokens.cuh"
 #include "shared/wgmma_tiles.cuh"
 
 // A tile of a run of rows, and the run's end.

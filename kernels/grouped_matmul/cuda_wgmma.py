@@ -20,6 +20,18 @@ TILES = {
     "tile_64x128": Tile(64, 128, stages=8, step_ns=330),
     "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
 }
+# As in few_tokens.cuh, the last one elements along k that a block takes at once.
+_FEW_ROWS, _FEW_TOKENS, _FEW_THREADS, _FEW_TURN = 16, 8, 256, 1024
+_FEW_BLOCKS = 2  # of a multiprocessor
+_MOST_RUNS = 2**16 - 1  # blocks beside each other
+_BUSY = 0.75  # of a block's warps, where blocks take turns: fewer read less than memory gives
+_SECTOR = 16  # elements that memory gives at least
+# Of rows that begin anywhere, fitted to 88 products on an H200: a round of blocks takes so long, and for each
+# of its turns; tiles so long, for each element along k, for each 16 bytes of any matrix, and of a copied one.
+_ROUND_NS, _TURN_NS = 3300, 2800
+_TILES_NS, _K_NS, _ANY_NS, _COPY_NS = 5000, 1.0, 0.0048, 0.0076
+_SURELY = 0.85  # times the time of tiles
+_SHORT = 512  # of k, which leaves a block half idle: then a copy has to be much more than what is read
 _STEP = 64  # elements of k in a stage
 _FULL = 0.5  # of its last tile, what a run uses
 _MANY = 4  # tokens an expert, with which hardly one has none
@@ -41,7 +53,48 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.T
         raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
     if not tokens * n:
         return x.new_empty(tokens, n)
+    if suits_few_tokens(x, w, program.multiprocessor_count):
+        return launch_few_tokens(program, x, w, offsets)
     return launch(program, choose(tokens, experts, n, k, program.multiprocessor_count), x, w, offsets)
+
+
+def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> bool:
+    """Whether matrices are read as they lie: where most runs are one pass over them.
+
+    Tiles read rows of whole 16 bytes as fast where there are many, if k leaves warps of a block without work
+    or rows begin amid sectors. They take one run of all tokens much faster, and nobody on the host knows that
+    there is none: of such rows it would be two passes at most, while the others want a copy.
+    """
+    (tokens, k), (experts, n) = x.shape, w.shape[:2]
+    runs = min(experts, tokens)
+    if tokens > experts * _FEW_TOKENS // 2 or runs > _MOST_RUNS:
+        return False
+    if not _is_whole(x, w):
+        return _beats_copies(tokens, experts, n, k, multiprocessors)
+    if tokens > 2 * _FEW_TOKENS:
+        return False
+    turns = -(-k // _FEW_TURN)
+    is_one_round = -(-n // _FEW_ROWS) * runs <= _FEW_BLOCKS * multiprocessors
+    return is_one_round or (k % _SECTOR == 0 and k >= _BUSY * turns * _FEW_TURN)
+
+
+def _beats_copies(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> bool:
+    """Whether matrices as they lie take less time than tiles with the copies that these want.
+
+    The copy looks at every matrix, and so takes long where few experts have a token.
+    """
+    if k < _SHORT and tokens * _FEW_TOKENS > experts:
+        return False
+    runs = experts * (1 - (1 - 1 / experts) ** tokens)  # with a token, if each goes anywhere
+    rounds = max(-(-n // _FEW_ROWS) * runs / (_FEW_BLOCKS * multiprocessors), 1.0)
+    words = n * -(-k // 8)  # of a matrix
+    tiles_ns = _TILES_NS + k * _K_NS + words * (experts * _ANY_NS + runs * _COPY_NS)
+    return rounds * (_ROUND_NS + -(-k // _FEW_TURN) * _TURN_NS) < _SURELY * tiles_ns
+
+
+def _is_whole(x: torch.Tensor, w: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    return x.shape[1] * x.element_size() % 16 == 0 and (x.data_ptr() | w.data_ptr()) % 16 == 0
 
 
 def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> str:
@@ -60,6 +113,22 @@ def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> s
 
     name = min(TILES, key=time)
     return "tile_64x128" if streams and name == "tile_64x64" else name
+
+
+def launch_few_tokens(
+    program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor
+) -> torch.Tensor:
+    """Multiply without tiles of wgmma: each run by itself, eight tokens at once."""
+    (tokens, k), (experts, n) = x.shape, w.shape[:2]
+    c = torch.empty((tokens, n), dtype=x.dtype, device=x.device)
+    program.launch(
+        "few_tokens_words" if _is_whole(x, w) else "few_tokens_loose",
+        (-(-n // _FEW_ROWS), min(experts, tokens)),
+        _FEW_THREADS,
+        *(x, w, c, offsets, tokens, experts, n, k),
+        overlaps=True,
+    )
+    return c
 
 
 def launch(

@@ -2,12 +2,13 @@
 //
 // Formula: C[i, j] = sum over l of A[i, l] B[j, l]; 2 m n k FLOP. mma.sync takes float32 as it lies in memory and leaves
 //   out the last 13 bits.
-// Mapping: that of shared/loose_tf32.cuh.
+// Mapping: that of shared/loose_tf32.cuh; of short sums and little C that of shared/direct_tf32.cuh.
 // Idea: see shared/loose_tf32.cuh.
 
 #if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 900
 
 #define MULTIPLIES_TF32
+#include "shared/direct_tf32.cuh"
 #include "shared/loose_tf32.cuh"
 
 constexpr bool LOOSE_B_ALONG_K = true, LOOSE_WHOLE = false;

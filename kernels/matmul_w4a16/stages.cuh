@@ -1,7 +1,13 @@
 // Rows times 4-bit weights on the tensor cores, fed by a ring of asynchronous copies for each warp.
+//
+// Where there are clusters, the blocks of one share a tile, each over a part of k: few columns of y are few tiles, and a
+// long k leaves each of few warps many steps, each of which waits for its copies.
 #pragma once
 
 #include "matmul_w4a16/fragments.cuh"
+#include "shared/cluster_sums.cuh"
+
+constexpr int MOST_BLOCKS = 16;  // of a cluster, as in stages.py
 
 // Copies 16 bytes, or zeros where they are not inside; through L1 what other warps will read too.
 template <bool THROUGH_L1>
@@ -23,14 +29,19 @@ __device__ __forceinline__ void multiply_in_stages(
 ) {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int line = lane / 4, offset = lane % 4 * 16;  // a row of each operand, and the packed bytes in a step
+#if __CUDA_ARCH__ >= 900
+    const int blocks = blocks_of_cluster(), rank = static_cast<int>(rank_in_cluster());
+#else
+    constexpr int blocks = 1, rank = 0;
+#endif
     const int batches = static_cast<int>((m + 8 * BATCHES - 1) / (8 * BATCHES));
-    const long long first_row = static_cast<long long>(blockIdx.x / batches) * (16 * TILES);
-    const long long first_x = static_cast<long long>(blockIdx.x % batches) * (8 * BATCHES);
+    const long long tile = blockIdx.x / blocks;
+    const long long first_row = tile / batches * (16 * TILES), first_x = tile % batches * (8 * BATCHES);
 
     // Steps of this warp: from `step` to `end`.
-    const int steps = (row_bytes + STEP - 1) / STEP, share = (steps + WARPS - 1) / WARPS;
-    const int end = min((warp + 1) * share, steps);
-    int step = warp * share;
+    const int steps = (row_bytes + STEP - 1) / STEP, share = (steps + WARPS * blocks - 1) / (WARPS * blocks);
+    int step = (rank * WARPS + warp) * share;
+    const int end = min(step + share, steps);
     // The last step of a row may lie beyond it for some lanes; a WHOLE one does not.
     const auto is_inside = [&](int at) { return WHOLE || at < row_bytes; };
 
@@ -148,7 +159,14 @@ __device__ __forceinline__ void multiply_in_stages(
     }
 
     // A lane holds columns 2 p and 2 p + 1, p = lane % 4, of rows `line` and `line` + 8 of each sum.
+    constexpr int OF_TILE = BATCHES * 8 * 16;
     float (*const parts)[BATCHES * 8][16] = reinterpret_cast<float (*)[BATCHES * 8][16]>(chunks);
+    float* const met = &parts[WARPS][0][0];  // the sums of this block, where it is not alone
+    static_assert((WARPS + TILES) * OF_TILE * sizeof(float) <= WARPS * DEPTH * CHUNKS * WARP * sizeof(uint4));
+    const auto store = [&](int t, int i, float total) {
+        const long long row = first_row + t * 16 + i % 16, x_row = first_x + i / 16;
+        if (row < n && x_row < m) from_float(total, y[x_row * n + row]);
+    };
 #pragma unroll
     for (int t = 0; t < TILES; ++t) {
         __syncthreads();
@@ -160,14 +178,26 @@ __device__ __forceinline__ void multiply_in_stages(
             }
         }
         __syncthreads();
-        for (int i = threadIdx.x; i < BATCHES * 8 * 16; i += WARPS * WARP) {
+        for (int i = threadIdx.x; i < OF_TILE; i += WARPS * WARP) {
             float total = 0.0f;
 #pragma unroll
             for (int w = 0; w < WARPS; ++w) total += parts[w][i / 16][i % 16];
-            const long long row = first_row + t * 16 + i % 16, x_row = first_x + i / 16;
-            if (row < n && x_row < m) from_float(total, y[x_row * n + row]);
+            if (blocks == 1) {
+                store(t, i, total);
+            } else {
+                met[t * OF_TILE + i] = total;
+            }
         }
     }
+#if __CUDA_ARCH__ >= 900
+    if (blocks == 1) return;
+    arrive_with_writes();
+    wait_for_cluster();
+    for (int i = rank * WARPS * WARP + threadIdx.x; i < TILES * OF_TILE; i += blocks * WARPS * WARP) {
+        store(i / OF_TILE, i % OF_TILE, sum_over_cluster<MOST_BLOCKS>(met + i, blocks));
+    }
+    meet_cluster();  // nobody leaves before all have read
+#endif
 }
 
 // Named by the rows of weights and of x in a block, BLOCKS of which share a multiprocessor; `_scaled` for groups of

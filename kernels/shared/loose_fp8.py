@@ -151,8 +151,10 @@ SHORT_TILES = (
 _SHORT_THREADS = 256
 _SECTOR = 16  # elements of C in 32 bytes
 _FEW_ROWS = 16  # up to which tiles of 64 would multiply little but nothing
+_FEW_SHORT = 0.46  # of the narrowest tiles a multiprocessor: fewer leave the GPU to smaller loose tiles
 _SHARED = 225_000  # bytes of a multiprocessor
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
+_WORD = 16  # elements
 
 
 def multiply(
@@ -209,10 +211,16 @@ def launch(
 
 
 def best_short(m: int, n: int, k: int, multiprocessors: int) -> ShortTile | None:
-    """The tile for sums of one block of k, None for longer ones, for few rows and beyond a grid's size."""
+    """The tile for sums of one block of k.
+
+    None for longer ones, for few rows, for little of C from rows that are not of whole words, and beyond a
+    grid's size.
+    """
     if k > _BLOCK_K or m <= _FEW_ROWS:
         return None
     narrow = SHORT_TILES[0].count(m, n)
+    if narrow < _FEW_SHORT * multiprocessors and k % _WORD:
+        return None
     for tile in SHORT_TILES:
         enough = tile.most is None or tile.across(n) == 1 or narrow <= tile.most * multiprocessors
         if enough and tile.across(n) <= _MOST_ACROSS:

@@ -1,4 +1,7 @@
-"""Launches what loose_tf32.cuh compiles to: the choice of a tile, and of how many blocks share it along k."""
+"""Launches what loose_tf32.cuh compiles to: the choice of a tile, and of how many blocks share it along k.
+
+Short sums of little C in TF32 need no tile: direct_tf32.cuh has them.
+"""
 
 import functools
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram, needs_hopper
+from roofscope.kernels.shared import direct_tf32
 from roofscope.kernels.shared.limits import require_32_bit_product
 
 _WARP = 32
@@ -13,7 +17,10 @@ _SLICE_K = 32  # of k, of a warp in a step, as in loose_tf32.cuh
 _FLOAT = 4  # bytes
 _SHARED_BYTES, _OF_BLOCK = 227 * 1024, 1024  # of a multiprocessor, and what a block takes besides
 CLUSTERS = (1, 2, 3, 4, 6, 8, 16)
-_TOGETHER = 16  # multiprocessors that a cluster may have blocks on
+# Clusters that an H200 has room for at once if a multiprocessor has one block, as its driver says, but of two
+# and of three blocks a guess.
+_AT_ONCE = {2: 66, 3: 38, 4: 30, 6: 17, 8: 15, 16: 7}
+_OF_MULTIPROCESSORS = 132
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,9 @@ def multiply(
     if not m * n * k:
         return torch.zeros((m, n), device=a.device)
     tile, cluster = best(m, n, k, program.multiprocessor_count, whole)
+    loose_ns = time_ns(tile, cluster, m, n, k, program.multiprocessor_count, whole)
+    if not whole and direct_tf32.is_faster(a, b, loose_ns, program.multiprocessor_count):
+        return direct_tf32.launch(program, a, b)
     return launch(program, tile, cluster, a, b, whole=whole)
 
 
@@ -152,15 +162,18 @@ _MODELS = {
 }
 
 
+def _room(cluster: int, multiprocessors: int) -> int:
+    """Multiprocessors that have a block if each has one: no cluster has blocks on more than one group."""
+    return max(_AT_ONCE[cluster] * multiprocessors // _OF_MULTIPROCESSORS, 1) * cluster
+
+
 def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: int, whole: bool) -> float:
     """About the time of a product."""
     model = _MODELS[whole]
     steps, blocks = -(-k // (cluster * tile.step)), tile.count(m, n) * cluster
+    if cluster > 1:
+        multiprocessors = _room(cluster, multiprocessors)
     beside = min(-(-blocks // multiprocessors), tile.at_once(whole, steps))
-    if cluster > 1:  # as many as find room beside each other
-        beside = max(beside, -(-cluster // _TOGETHER))
-        together = multiprocessors // _TOGETHER * (_TOGETHER * beside // cluster) * cluster // beside
-        multiprocessors = max(together, 1)  # fewer than that many are a part of a GPU
     rounds, rest = divmod(blocks, multiprocessors * beside)
     if rest:
         rounds += max(rest / (multiprocessors * beside), model.tail) if rounds else 1

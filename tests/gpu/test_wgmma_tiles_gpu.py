@@ -240,3 +240,31 @@ def test_runs_that_are_wrong_write_to_no_other_row() -> None:
     offsets.copy_(torch.tensor([-7, -5, 50, 100, 10**6, 300]))
     expected = reference(kernel, (x, w, torch.tensor([0, 0, 50, 100, 200, 200])))
     assert relative_error((module.run(program, x, w, offsets),), expected) < 8e-3
+
+
+@pytest.mark.parametrize("places", [0, 1, 3, 6, 8])
+def test_runs_of_few_tokens_are_right_wherever_rows_begin(places: int) -> None:
+    """Amid numbers that are none: experts without a token, runs of more tokens than a block takes at once."""
+    kernel, module, program = parts_of("grouped_matmul/cuda_wgmma")
+    for tokens, experts, n, k in (
+        (1, 4, 40, 72),
+        (16, 64, 131, 1195),
+        (5, 3, 17, 1),
+        (40, 2, 24, 2056),
+        (9, 1, 33, 7),
+        (7, 300, 50, 1024),
+        (250, 64, 2048, 1111),  # 9 tokens and more in a run here and there, shared memory of blocks before
+        (8, 5, 16, 0),
+    ):
+        sizes = {"tokens": tokens, "experts": experts, "n": n, "k": k}
+        inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+        x, w = (moved(matrix, places) for matrix in inputs[:2])
+        found = module.launch_few_tokens(program, x, w, inputs[2])
+        error = relative_error((found,), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.bfloat16, str(sizes)
+
+
+def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:
+    """The same, beginning so many elements behind 16 bytes."""
+    room = torch.full((matrix.numel() + 16,), torch.nan, dtype=matrix.dtype, device=matrix.device)
+    return room[places : places + matrix.numel()].view(matrix.shape).copy_(matrix)

@@ -103,3 +103,35 @@ def test_few_rows_of_large_matrices_take_wider_tiles(
 ) -> None:
     """As memory is what they wait for, and a wide box takes no longer than a narrow one."""
     assert load_module(FOLDER / "cuda_wgmma.py").choose(tokens, experts, n, k, 132) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "experts", "n", "k", "expected"),
+    [
+        (3, 14, 2568, 6608, True),
+        (12, 30, 7000, 512, False),  # half of a block's warps would have nothing
+        (2, 30, 2000, 512, True),  # but all blocks are there at once
+        (12, 30, 7000, 1032, False),  # one of eight turns twice
+        (12, 30, 7000, 509, False),  # the same where tiles want copies
+        (11, 109, 6302, 260, True),  # but looking at so many matrices for a copy takes longer
+        (20, 33, 3941, 70, False),
+        (61, 30, 4795, 279, False),
+        (1, 9, 286, 252, False),  # little to copy
+        (55, 60, 142, 383, False),
+        (1, 60, 3593, 1194, True),
+        (250, 64, 2048, 1111, False),  # the second turn of a block is hardly one
+        (130, 67, 1807, 2725, True),
+        (130, 67, 1808, 2728, False),  # all of them might be of one expert, and then a tile is one pass
+        (16, 4, 1808, 2736, True),
+        (16, 4, 1808, 2728, False),  # rows begin amid sectors
+        (5, 119, 695, 3544, True),  # but all blocks are there at once
+        (64, 4, 1807, 2725, False),  # runs of many tokens are several passes
+    ],
+)
+def test_few_tokens_take_matrices_as_they_lie(
+    tokens: int, experts: int, n: int, k: int, expected: bool
+) -> None:
+    x = torch.empty((tokens, k), dtype=torch.bfloat16, device="meta")
+    w = torch.empty((experts, n, k), dtype=torch.bfloat16, device="meta")
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert module.suits_few_tokens(x, w, 132) == expected

@@ -9,11 +9,16 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.shared import loose_tf32
 from roofscope.kernels.shared.limits import shared_limit
-from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles
+from roofscope.kernels.shared.loose_tf32 import CLUSTERS, best, launch, tiles, time_ns
 from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = 132
+
+
+def takes_any(*_: object) -> None:
+    """Stands for a refusal of other devices."""
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -54,3 +59,60 @@ def test_few_tiles_are_shared_and_many_are_not(whole: bool) -> None:
 def test_a_part_of_a_gpu_has_a_tile_too(multiprocessors: int, whole: bool) -> None:
     for m, n, k in ((129, 257, 65), (1, 1, 1), (33, 48, 10000)):
         assert best(m, n, k, multiprocessors, whole)[1] in CLUSTERS
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "name"),
+    [
+        (370, 377, 69, "direct_sums_ones"),
+        (37, 2628, 28, "direct_sums_words"),
+        (9302, 24, 99, "direct_sums_ones"),
+        (163, 1785, 59, "direct_sums_ones"),
+        (2984, 275, 17, "loose"),  # more of C is stored by tiles
+        (111, 10135, 27, "loose"),
+        (100, 100, 250, "loose"),
+        (694, 299, 235, "loose"),  # of a longer k tiles read each row for more of C at once
+        (3157, 3908, 17, "loose"),
+        (70, 80, 257, "loose"),
+    ],
+)
+def test_short_sums_of_little_c_need_no_tile(
+    m: int, n: int, k: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loose_tf32, "needs_hopper", takes_any)
+    recorder: Any = Recorder()
+    c = loose_tf32.multiply(recorder, "key", torch.empty(m, k), torch.empty(n, k), whole=False)
+    assert c.shape == (m, n)
+    ((launched, grid, _, _),) = recorder.launches
+    assert launched.startswith(name)
+    if name != "loose":
+        assert grid == (-(-m // 32), -(-n // 32))
+
+
+def test_the_whole_of_float32_is_multiplied_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loose_tf32, "needs_hopper", takes_any)
+    recorder: Any = Recorder()
+    loose_tf32.multiply(recorder, "key", torch.empty(70, 50), torch.empty(50, 60), whole=True)
+    assert recorder.launches[0][0].startswith("loose")
+
+
+def test_clusters_keep_to_a_group_of_multiprocessors() -> None:
+    """Where one more has no room, some come in a second round: the same work takes longer."""
+    tile = next(tile for tile in tiles(False) if tile.name == "loose_64x64" and not tile.many)
+    for cluster, most in ((16, 14), (8, 30), (6, 34), (4, 60)):  # two blocks of a multiprocessor
+        times = [time_ns(tile, cluster, 64, 64 * n, 9600, MULTIPROCESSORS, False) for n in (most, most + 1)]
+        assert times[1] > 1.4 * times[0]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "name", "cluster"),
+    [
+        (78, 1255, 11585, "loose_32x64", 2),  # 40 clusters of three blocks of 64 x 64 would not fit
+        (20, 5000, 5003, "loose_32x64", 4),
+        (60, 901, 8001, "loose_64x64", 8),  # 15 clusters, which is all that have room
+        (25, 700, 15001, "loose_32x64", 8),
+    ],
+)
+def test_clusters_have_room_at_once(m: int, n: int, k: int, name: str, cluster: int) -> None:
+    tile, found = best(m, n, k, MULTIPROCESSORS, False)
+    assert (tile.name, found) == (name, cluster)

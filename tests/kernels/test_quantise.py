@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from roofscope.kernels.matmul_w4a16 import stages
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 
@@ -155,9 +156,21 @@ class Recorder:
 
     def __init__(self) -> None:
         self.launches: list[tuple[str, int]] = []
+        self.clusters: list[int] = []
+        self.grids: list[int] = []
 
-    def launch(self, name: str, *_: object, shared_bytes: int = 0, overlaps: bool = False) -> None:
+    def launch(
+        self,
+        name: str,
+        grid: int,
+        *_: object,
+        shared_bytes: int = 0,
+        overlaps: bool = False,
+        cluster: int = 1,
+    ) -> None:
         self.launches.append((name, shared_bytes))
+        self.grids.append(grid)
+        self.clusters.append(cluster)
 
 
 @pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
@@ -166,9 +179,9 @@ class Recorder:
     [
         (1, 128, 0, "multiply_16x8"),
         (8, 32, 0, "multiply_16x8_scaled"),
-        (9, 64, 0, "multiply_32x16_scaled"),
-        (17, 256, 0, "multiply_48x32"),
-        (64, 128, 0, "multiply_48x32"),
+        (64, 64, 0, "multiply_32x16_scaled"),
+        (64, 256, 0, "multiply_32x16"),
+        (200, 128, 0, "multiply_48x32"),
         (1, 48, 0, "multiply_any"),
         (1, 16, 0, "multiply_any"),
         (1, 128, 1, "multiply_any"),
@@ -184,6 +197,44 @@ def test_the_tile_fits_the_rows_and_the_group(
     ((name, shared_bytes),) = recorder.launches
     assert name == expected
     assert shared_bytes <= SMALLEST_SHARED_BYTES
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "groups", "columns", "blocks"),
+    [
+        (1, 8192, 64, 8, 1),
+        (16, 8192, 64, 16, 1),
+        (64, 8192, 64, 32, 1),
+        (29, 495, 3, 8, 1),  # few columns are few tiles of many rows: small ones fill more multiprocessors
+        (26, 342, 29, 8, 1),
+        (2, 426, 896, 8, 8),  # and blocks share a long k
+        (64, 300, 128, 16, 4),
+    ],
+)
+def test_the_tile_and_its_blocks_fill_the_gpu(m: int, n: int, groups: int, columns: int, blocks: int) -> None:
+    tile, cluster = stages.best(m, n, groups * 64, True, 132, 16)
+    assert (tile.columns, cluster) == (columns, blocks)
+
+
+def _less_of_more_blocks(_: stages.Tile, cluster: int, *__: object) -> int:
+    return -cluster
+
+
+@pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
+@pytest.mark.parametrize(
+    ("architecture", "most"), [("sm_80", 1), ("sm_89", 1), ("sm_90a", 16), ("sm_100a", 16), ("sm_120a", 8)]
+)
+def test_blocks_share_a_tile_as_far_as_the_gpu_has_clusters(
+    stem: str, architecture: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, recorder = load_module(LIBRARY / "matmul_w4a16" / f"{stem}.py"), Recorder()
+    monkeypatch.setattr(stages, "time_ns", _less_of_more_blocks)
+    stages.best.cache_clear()
+    recorder.architecture = architecture
+    x, scale = torch.empty(3, 2 * 128, dtype=torch.float16), torch.empty(65, 2)
+    module.run(recorder, x, torch.empty(65, 2, 64, dtype=torch.uint8), scale)
+    stages.best.cache_clear()
+    assert (recorder.clusters, recorder.grids) == ([most], [5 * most])
 
 
 def _no_map(*_: object) -> int:
@@ -204,7 +255,7 @@ BYTES_FOR_TWO = (
         (2, 32, 128, 0, "stream"),
         (8, 8, 128, 0, "stream"),
         (8, 64, 128, 0, "multiply_16x8"),
-        (9, 4, 128, 0, "multiply_32x16"),
+        (9, 4, 128, 0, "multiply_16x8"),
         (1, 63, 128, 0, "multiply_16x8"),  # the last box is not whole
         (1, 64, 64, 0, "multiply_16x8_scaled"),
         (1, 64, 256, 0, "multiply_16x8"),

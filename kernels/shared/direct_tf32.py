@@ -1,0 +1,47 @@
+"""Launches direct_tf32.cuh: TF32 products of little C, straight from memory to the tensor cores."""
+
+import torch
+
+from roofscope import CudaProgram
+
+_TILE = 32  # rows and columns of a block
+_WARP_TILE = 16  # of a warp
+_THREADS = 128
+_WORD = 16  # bytes
+_MOST_K = 176
+_MOST_WARPS = 10  # of a multiprocessor: more store C in pieces for longer than tiles do
+_MOST_ACROSS = 2**16 - 1  # blocks beside each other
+# What a product takes, less what it takes to store C: to start, of each 16 of k, and of these each warp of a
+# multiprocessor. Fitted to 9 products on an H200.
+_START_NS, _SLICE_NS, _WARP_SLICE_NS = 1600, 80, 35
+_LOOSE_NS = 300  # that tiles take longer than their model says, less that, too
+
+
+def has_words(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    return a.shape[1] * a.element_size() % _WORD == 0 and (a.data_ptr() | b.data_ptr()) % _WORD == 0
+
+
+def is_faster(a: torch.Tensor, b: torch.Tensor, loose_ns: float, multiprocessors: int) -> bool:
+    """Whether that takes less time than loose tiles, by their model."""
+    (m, k), n = a.shape, b.shape[0]
+    if k > _MOST_K or -(-n // _TILE) > _MOST_ACROSS:
+        return False
+    warps = -(-m // _WARP_TILE) * -(-n // _WARP_TILE) / multiprocessors
+    if warps > _MOST_WARPS:
+        return False
+    return _START_NS + -(-k // 16) * (_SLICE_NS + warps * _WARP_SLICE_NS) < loose_ns + _LOOSE_NS
+
+
+def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times the transpose of B (n x k), by as many small tiles as C has."""
+    (m, k), n = a.shape, b.shape[0]
+    c = torch.empty((m, n), device=a.device)
+    program.launch(
+        "direct_sums_words" if has_words(a, b) else "direct_sums_ones",
+        (-(-m // _TILE), -(-n // _TILE)),
+        _THREADS,
+        *(a, b, c, m, n, k),
+        overlaps=True,
+    )
+    return c
