@@ -43,10 +43,20 @@ __device__ __forceinline__ float highest_of_word(unsigned word) {
 #endif
 }
 
+// A thread's elements beside the packs of a row.
+template <int COUNT>
+struct Edges {
+    float value[COUNT ? COUNT : 1];
+};
+
 // The sum of the powers of a thread's elements. What skips(p, i) from element i of pack p on is of no row, the rest -inf.
-template <int PACKS, typename Skips, typename Power>
-__device__ __forceinline__ float sum_of_powers(const Bits (&kept)[PACKS], const Skips& skips, const Power& power) {
+template <int PACKS, typename Skips, int EDGES, typename Power>
+__device__ __forceinline__ float sum_of_powers(
+    const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>& edges, const Power& power
+) {
     float totals[2] = {};
+#pragma unroll
+    for (int e = 0; e < EDGES; ++e) totals[1] += power(edges.value[e]);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
         float values[PACK];
@@ -62,12 +72,6 @@ __device__ __forceinline__ float sum_of_powers(const Bits (&kept)[PACKS], const 
 
 // Of bases up to this, base * log2 e and what its rounding loses are floats.
 constexpr float LARGEST_BASE = 1e8f;
-
-// A thread's elements beside the packs of a row.
-template <int COUNT>
-struct Edges {
-    float value[COUNT ? COUNT : 1];
-};
 
 // The statistics of neighbouring lanes that keep packs of a row, and elements beside them.
 template <int LANES, int PACKS, typename Skips, int EDGES = 0>
@@ -87,19 +91,14 @@ statistics_of(const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>&
     const float highest = lanes_max<LANES>(mine);
     const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
     float total, factor = 1.0f;
-    const auto sum_of = [&](const auto& power) {
-        float sum = sum_of_powers(kept, skips, power);
-#pragma unroll
-        for (int e = 0; e < EDGES; ++e) sum += power(edges.value[e]);
-        return sum;
-    };
     if (fabsf(base) <= LARGEST_BASE) {
         // One instruction less an element. What the rounding of the product loses is in every power, and comes off at the end.
         const float shift = base * LOG2_E, lost = fmaf(base, LOG2_E, -shift);
-        total = sum_of([&](float value) { return fast_exp2(fmaf(value, LOG2_E, -shift)); });
+        const auto power = [&](float value) { return fast_exp2(fmaf(value, LOG2_E, -shift)); };
+        total = sum_of_powers(kept, skips, edges, power);
         factor = fast_exp2(-lost);
     } else {
-        total = sum_of([&](float value) { return fast_exp2((value - base) * LOG2_E); });
+        total = sum_of_powers(kept, skips, edges, [&](float value) { return fast_exp2((value - base) * LOG2_E); });
     }
     return {highest, lanes_sum<LANES>(total) * factor};
 }

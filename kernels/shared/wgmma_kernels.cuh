@@ -89,5 +89,5 @@
     WGMMA_KERNEL(across_144x192_2x1, 144, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_112x192_2x1, 112, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_96x192_above, 96, 192, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_112x128_4x1, 112, 128, 6, 4, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_160x128_2x2, 160, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_96x128_4x2, 96, 128, 6, 4, 2, 1, true, __VA_ARGS__)

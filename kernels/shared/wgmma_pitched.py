@@ -22,7 +22,7 @@ PITCHED = (
     "across_144x192_2x1",
     "across_112x192_2x1",
     "across_96x192_above",
-    "across_112x128_4x1",
+    "across_160x128_2x2",
     "across_96x128_4x2",
 )
 
