@@ -1,6 +1,7 @@
 """Launches few_rows.cuh, and chooses: products in 16 bits from rows that begin anywhere."""
 
 import functools
+import math
 from collections.abc import Callable
 
 import torch
@@ -114,9 +115,20 @@ def multiply_ordered_rows(
 _COMMON_NS = 1690  # of tiles of wgmma, which their model leaves out
 _PADDING_NS = 1080  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.0007
-_FEW_NS, _FEW_ROOM_NS = 2130, 120  # of rows that the kernel has room for
-_FEW_ELEMENT_NS = 0.053  # of A
-_FEW_BYTES_PER_NS = 3260
+_FEW_NS, _FEW_ROOM_NS = 2584, 122  # of rows that the kernel has room for
+_FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0186, 1000  # of A, and where blocks of a cluster meet
+# Few blocks wait for memory at each of their steps, the less so the more rows they multiply meanwhile; of many,
+# memory takes longer.
+_FEW_STEP_NS, _FEW_STEP_ROOM_NS, _FEW_BYTES_PER_NS = 966, 15.5, 3190
+
+
+def few_rows_ns(m: int, n: int, k: int, width: int, multiprocessors: int) -> float:
+    """About the time of few rows of A, of blocks with so many columns each."""
+    room, cluster = few_rows_room(m), few_rows_cluster(m, n, k, width, multiprocessors)
+    steps = -(-k // (ROWS_OF_STEP * cluster))
+    start_ns = _FEW_NS + room * _FEW_ROOM_NS + m * k * _FEW_ELEMENT_NS + (cluster > 1) * _FEW_CLUSTER_NS
+    waits_ns = steps * (_FEW_STEP_NS - room * _FEW_STEP_ROOM_NS)
+    return start_ns + math.hypot(2 * n * k / _FEW_BYTES_PER_NS, waits_ns)
 
 
 def faster_than_tiles(
@@ -130,8 +142,8 @@ def faster_than_tiles(
         tiles_ns += _PADDING_NS + lacking * _PADDING_ELEMENT_NS
     times: list[tuple[float, Product]] = []
     if m <= FEW:
-        few_ns = _FEW_NS + few_rows_room(m) * _FEW_ROOM_NS + m * k * _FEW_ELEMENT_NS
-        times.append((few_ns + 2 * n * k / _FEW_BYTES_PER_NS, multiply_few_rows))
+        width = _COLUMNS if is_whole(b) else LOOSE_COLUMNS
+        times.append((few_rows_ns(m, n, k, width, multiprocessors), multiply_few_rows))
     if direct := direct_ns(a, b, multiprocessors):
         times.append((direct, multiply_direct_sums))
     if lacking:

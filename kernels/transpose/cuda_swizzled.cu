@@ -108,7 +108,7 @@ DIRECT_KERNELS(14)
 DIRECT_KERNELS(15)
 DIRECT_KERNELS(16)
 
-extern "C" __global__ void __launch_bounds__(LINE_THREADS) transpose_line(
+extern "C" __global__ void __launch_bounds__(COPY_THREADS) transpose_line(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
 ) {
     start_early();

@@ -9,7 +9,7 @@ PACK_BYTES = 16
 WARP = 32
 TILE = 32  # as in tile.cuh
 TILE_ROWS = 8
-LINE_THREADS = 128  # as in thin.cuh
+LINE_THREADS, COPY_THREADS = 128, 256  # as in thin.cuh
 MOST_DIRECT_FEW = 16  # lines, where no tile is worth its time
 SMALL = 2**20  # elements, up to which instructions before the first load count more than wide accesses
 SMALL_THIN = 2**18  # the same where one side is up to NARROW
@@ -45,8 +45,8 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     pack = PACK_BYTES // x.element_size()
     packed = rows % pack == cols % pack == 0 and x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0
     if few == 1:
-        blocks = -(-many // (LINE_THREADS * pack))
-        program.launch("transpose_line", blocks, LINE_THREADS, x, y, rows, cols, overlaps=True)
+        blocks = -(-many // (COPY_THREADS * pack))
+        program.launch("transpose_line", blocks, COPY_THREADS, x, y, rows, cols, overlaps=True)
     elif few <= MOST_DIRECT_FEW and x.numel() <= SMALL:
         end = "rows" if rows == few else "cols"
         name = f"transpose_direct_{end}_{few}"

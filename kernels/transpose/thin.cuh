@@ -3,7 +3,8 @@
 
 #include "shared/common.cuh"
 
-constexpr int LINE_THREADS = 128;  // as in cuda_swizzled.py
+// As in cuda_swizzled.py. A single line is copied by larger blocks: more of them would take longer to start than to copy.
+constexpr int LINE_THREADS = 128, COPY_THREADS = 256;
 
 // So many elements side by side: by accesses as wide as all such lines begin on, where they lie as allocated.
 template <int FEW>
