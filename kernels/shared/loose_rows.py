@@ -117,7 +117,7 @@ _PADDING_NS = 1080  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.0007
 _FEW_NS, _FEW_ROOM_NS = 2584, 122  # of rows that the kernel has room for
 _FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0186, 1000  # of A, and where blocks of a cluster meet
-# Few blocks wait for memory at each of their steps, the less so the more rows they multiply meanwhile; of many,
+# Few blocks wait for memory at each step, the less so the more rows they multiply meanwhile; of many blocks
 # memory takes longer.
 _FEW_STEP_NS, _FEW_STEP_ROOM_NS, _FEW_BYTES_PER_NS = 966, 15.5, 3190
 
