@@ -1,30 +1,17 @@
 """Launcher of cuda_halves.cu: a product of scaled blocks in FP8, tiles twice as wide as a product."""
 
-from dataclasses import dataclass
-
 import torch
 
 from roofscope import Choice, CudaProgram
-from roofscope.kernels.matmul_fp8_blocks.scaled_blocks import launch, require_blocks
-from roofscope.kernels.shared import wgmma_tiles
+from roofscope.kernels.matmul_fp8_blocks.scaled_blocks import Tile, launch, require_blocks
 from roofscope.kernels.shared.wgmma_tiles import fastest
 
 DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-# Macros of cuda_halves.cu too.
+# Macros of halves.cuh too.
 ORDER = Choice(0, 1, 2)
 A_IN_REGISTERS = Choice(0, 1)
-
-
-@dataclass(frozen=True)
-class Tile(wgmma_tiles.Tile):
-    """With the scales of each stage behind the boxes."""
-
-    @property
-    def shared_bytes(self) -> int:
-        return super().shared_bytes + self.stages * (self.rows + 4) * 4
-
 
 # As in cuda_halves.cu, and the time of a step: a guess, after cuda_wgmma on an H100.
 TILES = {

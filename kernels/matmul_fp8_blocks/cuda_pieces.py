@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram
-from roofscope.kernels.matmul_fp8_blocks.scaled_blocks import BLOCK, launch, require_blocks
-from roofscope.kernels.shared import wgmma_tiles
+from roofscope.kernels.matmul_fp8_blocks import scaled_blocks
+from roofscope.kernels.matmul_fp8_blocks.scaled_blocks import BLOCK, WHOLE_C, launch, require_blocks
 from roofscope.kernels.shared.wgmma_tiles import fastest
 
 DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
@@ -14,12 +14,8 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 
 @dataclass(frozen=True)
-class Tile(wgmma_tiles.Tile):
-    """With the scales of each stage behind the boxes; of 192 columns, two share three blocks of B."""
-
-    @property
-    def shared_bytes(self) -> int:
-        return super().shared_bytes + self.stages * (self.rows + 4) * 4
+class Tile(scaled_blocks.Tile):
+    """Of 192 columns, two share three blocks of B."""
 
     @property
     def b_boxes(self) -> tuple[int, int]:
@@ -53,7 +49,8 @@ def run(
     name = choose(m, n, program.multiprocessor_count)
     tile = TILES[name]
     # To store rows of C by threads would take registers that its sums have.
-    return launch(program, name, tile, tile.b_boxes, a, b, scale_a, scale_b, takes_any_c=False)
+    c = launch(program, name, tile, tile.b_boxes, a, b, scale_a, scale_b, c_columns=n + -n % WHOLE_C)
+    return c.contiguous()
 
 
 def choose(m: int, n: int, multiprocessors: int) -> str:

@@ -36,6 +36,13 @@ BLOCKS = [
     {"m": 200, "n": 1002, "k": 515},
     {"m": 3000, "n": 5004, "k": 260},
 ]
+# Many tiles of one step, C as wide as whole tiles once its rows are wider, and cut ones.
+ODD_COLUMNS = [
+    *(sizes for sizes in BLOCKS if sizes["n"] % 8),
+    {"m": 4841, "n": 4077, "k": 109},
+    {"m": 1, "n": 1, "k": 1},
+    {"m": 700, "n": 1023, "k": 300},
+]
 SIZES: dict[str, list[dict[str, int]]] = {
     "grouped_matmul/cuda_wgmma": [
         {"tokens": 3000, "experts": 9, "n": 1048, "k": 528},
@@ -46,6 +53,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     ],
     "matmul_fp8_blocks/cuda_wgmma": BLOCKS,
     "matmul_fp8_blocks/cuda_halves": BLOCKS,
+    "matmul_fp8_blocks/cuda_halves_pitched": ODD_COLUMNS,
     # Blocks of B by threes, and one or two beyond; all numbers of steps that are left of fours.
     "matmul_fp8_blocks/cuda_pieces": [
         *BLOCKS,
@@ -106,6 +114,16 @@ def test_every_tile_is_right(key: str, tile: str) -> None:
         inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
         error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), str(sizes)
+
+
+def test_rows_of_c_have_room_between_them() -> None:
+    """They begin at multiples of 16 bytes; the caller has the first columns."""
+    kernel, module, program = parts_of("matmul_fp8_blocks/cuda_halves_pitched")
+    for sizes in ODD_COLUMNS:
+        found = module.run(program, *random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda"))
+        assert found.shape == (sizes["m"], sizes["n"])
+        assert found.stride(0) * found.element_size() % 16 == 0
+        assert found.data_ptr() % 16 == 0
 
 
 @pytest.mark.parametrize(("vocab", "hidden"), [(768, 520), (2500, 520), (2500, 519)])

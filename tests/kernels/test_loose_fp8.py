@@ -1,14 +1,19 @@
 """Products of FP8 from rows that begin anywhere: which tile is chosen, and how it is launched."""
 
+import re
 from typing import Any
 
 import pytest
 import torch
 
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.worker.failures import Refusal
+
 pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
+from roofscope.kernels.matmul_fp8_blocks import cuda_halves_pitched, scaled_blocks
 from roofscope.kernels.matmul_fp8_blocks.cuda_wgmma import run as run_of_blocks
 from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.loose_fp8 import (
@@ -140,6 +145,33 @@ def test_nothing_is_launched_for_no_element(monkeypatch: pytest.MonkeyPatch) -> 
         a, b = (torch.empty(rows, 256).to(torch.float8_e4m3fn) for rows in (m, n))
         scale_a, scale_b = torch.empty(2, m), torch.empty(-(-n // 128), 2)
         assert run_of_blocks(no_program, a, b, scale_a, scale_b).shape == (m, n)
+
+
+def test_odd_columns_of_blocks_go_into_wider_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller gets the first columns; the map of C is that of the wider rows, and no thread has C."""
+    launches: list[tuple[str, tuple[Any, ...]]] = []
+    recorder: Any = Recorder()
+    recorder.launch = lambda name, _, __, *arguments, **___: launches.append((name, arguments))
+    monkeypatch.setattr(scaled_blocks, "needs_hopper", lambda *_: None)
+    monkeypatch.setattr(scaled_blocks, "tensor_map", lambda matrix, box: (tuple(matrix.shape), box))
+    c = cuda_halves_pitched.run(recorder, *inputs(4841, 12077, 109))
+    assert (tuple(c.shape), c.stride()) == ((4841, 12077), (12096, 1))
+    _, (name, (a_map, b_map, c_map, _, _, *sizes)) = launches
+    assert (name, a_map[0], b_map[0]) == ("tile_128x256_pair", (4841, 128), (12077, 128))
+    assert c_map == ((4841, 12096), (64, 64))
+    assert sizes == [4841, 12077, 109]
+    with pytest.raises(Refusal, match="cuda_halves stores the others"):
+        cuda_halves_pitched.run(recorder, *inputs(4841, 12080, 109))
+
+
+def test_wider_rows_have_the_tiles_that_are_compiled() -> None:
+    source = (LIBRARY / "matmul_fp8_blocks" / "cuda_halves_pitched.cu").read_text()
+    compiled = re.findall(r"^MULTIPLY_BLOCKS\((\w+), (\d), (\d), (\d)\)", source, re.MULTILINE)
+    tiles = cuda_halves_pitched.TILES.items()
+    assert compiled == [
+        (name, str(tile.columns // 128), str(tile.stages), str(tile.cluster)) for name, tile in tiles
+    ]
+    assert all(tile.shared_bytes <= shared_limit(torch.device("cpu")) for _, tile in tiles)
 
 
 @pytest.mark.parametrize(
