@@ -64,7 +64,7 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
 
     Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
-    may do without; very few read another w too, where its rows begin amid lines. A small w needs no tiles.
+    may do without, very few of another w too. A small w needs no tiles.
     """
     name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     if not (rows and vocab and hidden):

@@ -4,9 +4,10 @@
 //   n k / 2 + n k s / group + (m k + m n) s bytes.
 // Mapping: y is computed transposed, the weights being the 16 x 16 operand of mma.m16n8k16 and eight rows of x the
 //   16 x 8 one. A block owns 16 to 48 rows of weights and up to 32 rows of x; its warps share out k and add up at the
-//   end, and so do the blocks of a cluster where there are few tiles. In a step a lane takes 16 packed bytes of two rows, 32 weights each, and makes the operands of 8 products of
-//   them; DEPTH steps are under way in shared memory, x as well as the weights. Each lane copies what it will read
-//   itself, and the rows of x that there are serve all lines of an operand: a warp waits for no other warp.
+//   end, and so do the blocks of a cluster where there are few tiles. In a step a lane takes 16 packed bytes of two
+//   rows, 32 weights each, and makes the operands of 8 products of them; DEPTH steps are under way in shared memory, x
+//   as well as the weights. Each lane copies what it will read itself, and the rows of x that there are serve all lines
+//   of an operand: a warp waits for no other warp.
 // Idea: cuda_naive is bound by its arithmetic, which the tensor cores take over, so that weights need only be made
 //   operands cheaply. A sum does not care for the order of its terms, so k is permuted to what a lane has loaded, for x
 //   as for the weights, and no weight changes its lane (the idea of Marlin, arXiv:2408.11743, with no repacking). A

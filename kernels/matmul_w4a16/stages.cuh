@@ -7,7 +7,7 @@
 #include "matmul_w4a16/fragments.cuh"
 #include "shared/cluster_sums.cuh"
 
-constexpr int MOST_BLOCKS = 16;  // of a cluster, as in stages.py
+constexpr int MOST_BLOCKS = 16;  // of a cluster, the last of CLUSTERS in stages.py
 
 // Copies 16 bytes, or zeros where they are not inside; through L1 what other warps will read too.
 template <bool THROUGH_L1>

@@ -40,7 +40,7 @@ class Tile:
         return -(-n // self.rows) * -(-m // self.columns)
 
 
-# As in every_size.cuh; the times are fitted to 316 of 49 products on an H200.
+# As in every_size.cuh; the times are fitted to products on an H200.
 TILES = (
     Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=1927, step_ns=462),
     Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=1933, step_ns=1115),

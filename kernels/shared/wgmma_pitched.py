@@ -42,6 +42,7 @@ def multiply_pitched(
     if columns == n:
         raise Refusal(f"{key} is for rows of C that are no whole 16 bytes; cuda_wgmma stores the others.")
     sizes = sizes_of(program, a, b, dtype)._replace(n=columns)
+    # No tile more than of n columns: a wider row ends on the next line, and tiles are of whole lines.
     plans = [(name, plan) for name in PITCHED for plan in TILES[name].plans(*sizes)]
     name, plan = min(plans, key=lambda item: item[1].time_ns)
     return launch(program, name, a, b, dtype, *extra, plan=plan, c_columns=columns)

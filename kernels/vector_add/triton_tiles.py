@@ -2,7 +2,7 @@
 
 Formula: z[i] = x[i] + y[i]; n FLOP, 3ns bytes.
 Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes of each input for each of its 128
-threads, or 4 for 256 where x is small. Larger tiles and "evict first" hints are slower.
+threads, or 4 or 8 for 256 where x is small. Larger tiles and "evict first" hints are slower.
 Idea: triton_textbook, and so Triton's vector-addition tutorial. One change: whole tiles carry no mask,
 because a mask that ends at an n not divisible by 16 turns 16-byte loads into 2- and 4-byte ones.
 """

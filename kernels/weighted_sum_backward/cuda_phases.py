@@ -31,7 +31,7 @@ ROUND_BYTES = 1500  # that a block would read in the time that it spends on a st
 FLAT_PACKS, MORE_FLAT_PACKS, MANY_FLAT_COLUMNS, MANY_FLAT_BYTES = 2, 4, 192, 48 * 2**20
 # Rows of whole packs are no run, unless they are short or leave so many of a block's threads idle.
 SHORT_ROW_BYTES, LEAST_FILL = 400, 0.66
-RECIPROCAL = 2**64  # as in flat.cuh
+RECIPROCAL = 2**64  # over the columns: what flat.cuh multiplies by in place of a division
 
 
 class Ring(NamedTuple):

@@ -472,7 +472,7 @@ def test_gradients_of_attention_fit_hopper(dim: int, pair: int) -> None:
         (64, 16384, False, 1),
     ],
 )
-def test_blocks_workin_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
+def test_blocks_work_in_pairs_where_that_is_faster(dim: int, seq: int, causal: bool, together: int) -> None:
     assert blocks_together(dim, -(-seq // 128), seq, causal=causal) == together
 
 
