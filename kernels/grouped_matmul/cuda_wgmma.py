@@ -4,7 +4,7 @@ import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.shared.wgmma_tiles import Tile
-from roofscope.kernels.shared.whole_rows import both_in_whole_units
+from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole
 
 DOMAIN = "tokens < 2**30 and experts * n < 2**30 and k < 2**30"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
@@ -69,7 +69,7 @@ def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> 
     runs = min(experts, tokens)
     if tokens > experts * _FEW_TOKENS // 2 or runs > _MOST_RUNS:
         return False
-    if not _is_whole(x, w):
+    if not (is_whole(x) and is_whole(w)):
         return _beats_copies(tokens, experts, n, k, multiprocessors)
     if tokens > 2 * _FEW_TOKENS:
         return False
@@ -90,11 +90,6 @@ def _beats_copies(tokens: int, experts: int, n: int, k: int, multiprocessors: in
     words = n * -(-k // 8)  # of a matrix
     tiles_ns = _TILES_NS + k * _K_NS + words * (experts * _ANY_NS + runs * _COPY_NS)
     return rounds * (_ROUND_NS + -(-k // _FEW_TURN) * _TURN_NS) < _SURELY * tiles_ns
-
-
-def _is_whole(x: torch.Tensor, w: torch.Tensor) -> bool:
-    """Whether all rows begin at multiples of 16 bytes."""
-    return x.shape[1] * x.element_size() % 16 == 0 and (x.data_ptr() | w.data_ptr()) % 16 == 0
 
 
 def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> str:
@@ -122,7 +117,7 @@ def launch_few_tokens(
     (tokens, k), (experts, n) = x.shape, w.shape[:2]
     c = torch.empty((tokens, n), dtype=x.dtype, device=x.device)
     program.launch(
-        "few_tokens_words" if _is_whole(x, w) else "few_tokens_loose",
+        "few_tokens_words" if is_whole(x) and is_whole(w) else "few_tokens_loose",
         (-(-n // _FEW_ROWS), min(experts, tokens)),
         _FEW_THREADS,
         *(x, w, c, offsets, tokens, experts, n, k),

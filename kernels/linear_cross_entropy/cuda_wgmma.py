@@ -9,11 +9,10 @@ import torch
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.loose_rows import is_whole
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
 from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile
 from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
-from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
+from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole, pitch
 
 DOMAIN = "rows < 2**31 - 2**12 and vocab < 2**31 - 2**12 and hidden < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)

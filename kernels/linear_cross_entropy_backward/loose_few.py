@@ -9,11 +9,11 @@ from roofscope.kernels.shared.loose_rows import (
     LOOSE_COLUMNS,
     ROWS_OF_STEP,
     few_rows_cluster,
-    is_whole,
     multiply_ordered_rows,
     room_for_ordered,
 )
 from roofscope.kernels.shared.wgmma_plans import most_blocks
+from roofscope.kernels.shared.whole_rows import is_whole
 
 Tensor = torch.Tensor
 

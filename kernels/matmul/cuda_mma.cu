@@ -8,10 +8,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 
 #include "shared/mma_matmul.cuh"
-
-struct Finish {
-    __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
-};
+#include "matmul/finish.cuh"
 
 MMA_KERNELS(Finish{})
 

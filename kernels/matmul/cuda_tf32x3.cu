@@ -20,6 +20,7 @@
 #define MULTIPLIES_TF32
 #include "shared/wgmma_matmul.cuh"
 #include "shared/overlap.cuh"
+#include "matmul/finish.cuh"
 
 // ---- The parts ---------------------------------------------------------------------------------
 
@@ -109,10 +110,6 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) split(
 }
 
 // ---- The products ------------------------------------------------------------------------------
-
-struct Finish {
-    __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
-};
 
 // What an infinity made of the small products.
 template <int COUNT>

@@ -14,10 +14,7 @@
 #include "shared/long_sums.cuh"
 #include "shared/short_sums.cuh"
 #include "shared/wgmma_kernels.cuh"
-
-struct Finish {
-    __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
-};
+#include "matmul/finish.cuh"
 
 WGMMA_KERNELS(Finish{})
 DIRECT_SUMS_KERNELS(Finish{})

@@ -7,10 +7,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #include "shared/wgmma_kernels.cuh"
-
-struct Finish {
-    __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
-};
+#include "matmul/finish.cuh"
 
 PITCHED_KERNELS(Finish{})
 

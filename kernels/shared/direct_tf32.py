@@ -3,11 +3,11 @@
 import torch
 
 from roofscope import CudaProgram
+from roofscope.kernels.shared.whole_rows import is_whole
 
 _TILE = 32  # rows and columns of a block
 _WARP_TILE = 16  # of a warp
 _THREADS = 128
-_WORD = 16  # bytes
 _MOST_K = 176
 _MOST_WARPS = 10  # of a multiprocessor: more store C in pieces for longer than tiles do
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
@@ -15,11 +15,6 @@ _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # multiprocessor. Fitted to 9 products on an H200.
 _START_NS, _SLICE_NS, _WARP_SLICE_NS = 1600, 80, 35
 _LOOSE_NS = 300  # that tiles take longer than their model says, less that, too
-
-
-def has_words(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether all rows begin at multiples of 16 bytes."""
-    return a.shape[1] * a.element_size() % _WORD == 0 and (a.data_ptr() | b.data_ptr()) % _WORD == 0
 
 
 def is_faster(a: torch.Tensor, b: torch.Tensor, loose_ns: float, multiprocessors: int) -> bool:
@@ -38,7 +33,7 @@ def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tens
     (m, k), n = a.shape, b.shape[0]
     c = torch.empty((m, n), device=a.device)
     program.launch(
-        "direct_sums_words" if has_words(a, b) else "direct_sums_ones",
+        "direct_sums_words" if is_whole(a) and is_whole(b) else "direct_sums_ones",
         (-(-m // _TILE), -(-n // _TILE)),
         _THREADS,
         *(a, b, c, m, n, k),

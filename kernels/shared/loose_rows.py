@@ -14,6 +14,7 @@ from roofscope.kernels.shared.loose_tiles import (
     multiply_long_sums,
     multiply_short_sums,
 )
+from roofscope.kernels.shared.whole_rows import is_whole
 
 FEW = 32  # rows of A
 _WARPS = 8  # of a block
@@ -27,11 +28,6 @@ _LEAST_ROUND = 0.6  # of a round that fills the GPU: so much of it takes all of 
 _START_STEPS = 2  # that a block's start takes
 
 Product = Callable[..., torch.Tensor]
-
-
-def is_whole(matrix: torch.Tensor) -> bool:
-    """Whether all rows begin at multiples of 16 bytes."""
-    return matrix.shape[1] % _UNIT == 0 and matrix.data_ptr() % 16 == 0
 
 
 def few_rows_cluster(m: int, n: int, k: int, width: int, multiprocessors: int) -> int:

@@ -25,7 +25,7 @@ def both_in_whole_units(
 
     A ``kernel`` that takes ``more`` may leave rows of ``b`` out.
     """
-    lacking = [matrix for matrix in (a, b) if not _is_whole(matrix)]
+    lacking = [matrix for matrix in (a, b) if not _stays(matrix)]
     if not lacking:
         return a, b
     if not all(matrix.numel() for matrix in lacking) or sum(map(_units, lacking)) >= _MOST_UNITS:
@@ -35,7 +35,7 @@ def both_in_whole_units(
     for matrix in (a, b):
         rows, row_bytes = matrix.shape[0], matrix.shape[1] * matrix.element_size()
         units = pitch(row_bytes, rows) // _UNIT
-        if _is_whole(matrix):
+        if _stays(matrix):
             copy, rows = matrix, 0
         else:
             columns = units * _UNIT // matrix.element_size()
@@ -57,9 +57,13 @@ def pitch(row_bytes: int, rows: int) -> int:
     return row_bytes + -row_bytes % _UNIT
 
 
-def _is_whole(matrix: torch.Tensor) -> bool:
-    row_bytes = matrix.shape[1] * matrix.element_size()
-    return matrix.numel() > 0 and row_bytes % _UNIT == 0 and matrix.data_ptr() % _UNIT == 0
+def is_whole(matrix: torch.Tensor) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    return matrix.shape[-1] * matrix.element_size() % _UNIT == 0 and matrix.data_ptr() % _UNIT == 0
+
+
+def _stays(matrix: torch.Tensor) -> bool:
+    return matrix.numel() > 0 and is_whole(matrix)
 
 
 def _units(matrix: torch.Tensor) -> int:

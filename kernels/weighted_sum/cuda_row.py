@@ -21,7 +21,7 @@ FEWEST_COLUMNS = 65
 COLUMNS = Columns({4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2})  # of float32
 PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
-MANY_THREADS = 1024  # of a row that is under way at once, or that a multiprocessor has alone
+MANY_THREADS = 1024  # of a row that is under way at once
 FEW_ROWS_PER_MULTIPROCESSOR = 2  # more of them keep a GPU busy with a block each
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows
 # All of a row under way at once takes so many registers that few blocks run beside each other: that is for
@@ -59,7 +59,7 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return y
     few = rows < program.multiprocessor_count * FEW_ROWS_PER_MULTIPROCESSOR
     if not few or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        name, threads = block_of(rows, row_bytes, program.multiprocessor_count)
+        name, threads = block_of(rows, row_bytes)
         early = starts_early(rows, program.multiprocessor_count)
         program.launch(f"weighted_sum_{name}", rows, threads, x, w, y, cols, overlaps=early)
         return y
@@ -80,13 +80,13 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return y
 
 
-def block_of(rows: int, row_bytes: int, multiprocessors: int) -> tuple[str, int]:
+def block_of(rows: int, row_bytes: int) -> tuple[str, int]:
     """The kernel that gives a block a row, and just enough threads if all of it is to be under way."""
     threads = -(-row_bytes // (PACK_BYTES * HELD * WARP)) * WARP
     is_little = row_bytes <= LONGEST_HELD_BYTES or rows * row_bytes <= MOST_HELD_BYTES
     if threads <= MANY_THREADS and is_little:
         return "held", threads
-    return "block", MANY_THREADS if rows <= multiprocessors else MOST_THREADS
+    return "block", MOST_THREADS
 
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:
