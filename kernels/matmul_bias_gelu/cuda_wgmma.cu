@@ -10,6 +10,7 @@
 #include "shared/direct_sums.cuh"
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
+#include "shared/one_row.cuh"
 #include "shared/short_sums.cuh"
 #include "shared/wgmma_kernels.cuh"
 #include "matmul_bias_gelu/finish.cuh"
@@ -17,6 +18,7 @@
 WGMMA_KERNELS(FINISH)
 DIRECT_SUMS_KERNELS(FINISH)
 FEW_ROWS_KERNELS(FINISH)
+ONE_ROW_KERNEL(FINISH)
 LONG_SUMS_KERNELS(FINISH)
 SHORT_SUMS_KERNELS(FINISH)
 

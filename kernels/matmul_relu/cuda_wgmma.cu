@@ -10,6 +10,7 @@
 #include "shared/direct_sums.cuh"
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
+#include "shared/one_row.cuh"
 #include "shared/short_sums.cuh"
 #include "shared/wgmma_kernels.cuh"
 #include "matmul_relu/finish.cuh"
@@ -17,6 +18,7 @@
 WGMMA_KERNELS(Finish{})
 DIRECT_SUMS_KERNELS(Finish{})
 FEW_ROWS_KERNELS(Finish{})
+ONE_ROW_KERNEL(Finish{})
 LONG_SUMS_KERNELS(Finish{})
 SHORT_SUMS_KERNELS(Finish{})
 

@@ -37,12 +37,6 @@ __device__ __forceinline__ void order_rows(const Element* a, uint4* ordered, lon
     ordered[index] = make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-__device__ __forceinline__ float2 load_from(unsigned address) {
-    float2 two;
-    asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(address) : "memory");
-    return two;
-}
-
 // ROWS: 8, 16 or 32. A is as order_rows has left it; `width` columns of a block are 56 or 64. Clusters of number `blockIdx.y`
 // have a part of k, where there are several, and C of that part alone.
 template <int ROWS, class Out, class MakeFinish>

@@ -106,6 +106,12 @@ __device__ __forceinline__ unsigned address_in(unsigned block, const void* here)
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(here)), "r"(block));
     return there;
 }
+// Two floats from such an address.
+__device__ __forceinline__ float2 load_from(unsigned address) {
+    float2 two;
+    asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(address) : "memory");
+    return two;
+}
 
 // Writes a struct of words to the same shared variable of block number `rank` of the cluster; others read it after the
 // cluster has met.
