@@ -14,6 +14,7 @@ from roofscope.kernels.shared.loose_tiles import (
     multiply_long_sums,
     multiply_short_sums,
 )
+from roofscope.kernels.shared.one_row import multiply_one_row, one_row_choice, width_of
 from roofscope.kernels.shared.whole_rows import is_whole
 
 FEW = 32  # rows of A
@@ -137,7 +138,9 @@ def faster_than_tiles(
     if lacking:
         tiles_ns += _PADDING_NS + lacking * _PADDING_ELEMENT_NS
     times: list[tuple[float, Product]] = []
-    if m <= FEW:
+    if m == 1:
+        times.append((one_row_choice(n, k, width_of(b), multiprocessors)[0], multiply_one_row))
+    elif m <= FEW:
         width = _COLUMNS if is_whole(b) else LOOSE_COLUMNS
         times.append((few_rows_ns(m, n, k, width, multiprocessors), multiply_few_rows))
     if direct := direct_ns(a, b, multiprocessors):

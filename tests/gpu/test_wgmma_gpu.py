@@ -30,6 +30,7 @@ from roofscope.kernels.shared import (
     loose_rows,
     loose_tiles,
     mma_attention,
+    one_row,
     wgmma_attention,
     wgmma_attention_backward,
     wgmma_matmul,
@@ -143,6 +144,7 @@ def test_rows_that_begin_anywhere_are_right_without_a_copy(cluster: int, turned:
 LOOSE = [
     # Rows, and parameters of the launch: a tile, blocks that share k.
     *((loose_rows.multiply_few_rows, m, {"cluster": blocks}) for m in (1, 8, 13, 32) for blocks in (1, 2, 8)),
+    *((one_row.multiply_one_row, 1, {"cluster": blocks}) for blocks in (1, 2, 4, 8)),
     *((loose_tiles.multiply_short_sums, m, {"name": name}) for m in (1, 70, 2000) for name in SHORT_TILES),
     *((direct_sums.multiply_direct_sums, m, {}) for m in (1, 70, 2000)),
     *(

@@ -17,6 +17,7 @@ from roofscope.kernels.shared.loose_rows import (
     multiply_few_rows,
 )
 from roofscope.kernels.shared.loose_tiles import multiply_long_sums, multiply_short_sums
+from roofscope.kernels.shared.one_row import multiply_one_row, one_row_choice, width_of
 from roofscope.kernels.shared.wgmma_plans import best
 
 MULTIPROCESSORS = 132
@@ -66,6 +67,8 @@ def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
     """Few, short ones, or long ones of little C; not of much C, where they are whole, nor against no time."""
     assert chosen(489, 74, 50) is multiply_direct_sums
     assert chosen(4, 25001, 4280) is multiply_few_rows
+    assert chosen(1, 25001, 4280) is multiply_one_row
+    assert chosen(1, 31528, 11952) is multiply_one_row
     assert chosen(3000, 401, 21) is multiply_short_sums
     assert chosen(7521, 2669, 91) is None  # a copy of A and B is little beside C
     assert chosen(408, 33, 431) is multiply_long_sums
@@ -83,3 +86,33 @@ def chosen(m: int, n: int, k: int, tiles_ns: float | None = None) -> Any:
     time_ns = best(m, n, steps, MULTIPROCESSORS)[1].time_ns if tiles_ns is None else tiles_ns
     product = faster_than_tiles(*matrices(m, n, k), time_ns, MULTIPROCESSORS)
     return product.func if isinstance(product, functools.partial) else product
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "expected"),
+    [
+        (58142, 5697, 1),
+        (31528, 11952, 2),
+        (9016, 11937, 4),
+        (8240, 10731, 4),
+        (5120, 4096, 8),
+        (4500, 60000, 8),
+    ],
+)
+def test_blocks_share_the_k_of_one_row_as_was_measured_the_fastest(n: int, k: int, expected: int) -> None:
+    """Clusters of eight find no room for all of 33 of them at once, so there four are faster."""
+    width = 256 if n % 8 == 0 else 248
+    assert one_row_choice(n, k, width, MULTIPROCESSORS)[1] == expected
+
+
+@pytest.mark.parametrize("cluster", [1, 2, 4, 8])
+def test_blocks_of_one_row_cover_all_columns(cluster: int) -> None:
+    for n in (1, 248, 249, 256, 257, 31528):
+        a, b = matrices(1, n, 70)
+        program = Recorder()
+        multiply_one_row(program, a, b, torch.bfloat16, cluster=cluster)  # type: ignore[arg-type]
+        [(name, grid, sizes, given)] = program.launches
+        assert name == "one_row"
+        assert sizes == [n, 70, width_of(b)]
+        assert given == {"cluster": cluster}
+        assert (grid // cluster - 1) * width_of(b) < n <= grid // cluster * width_of(b)
