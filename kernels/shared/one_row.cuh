@@ -15,13 +15,13 @@
 #include "shared/loose_words.cuh"
 #include "shared/overlap.cuh"
 
-constexpr int ONE_WARPS = 8;                       // each with every eighth row of B
-constexpr int ONE_ROWS = 8;                        // of a warp, at once
-constexpr int ONE_STEP = ONE_WARPS * ONE_ROWS;     // rows of B that a block takes at once
-constexpr int ONE_COLUMNS = WARP * 8;              // of a warp
+constexpr int ONE_WARPS = 8;                    // each with every eighth row of B
+constexpr int ONE_ROWS = 8;                     // of a warp, at once
+constexpr int ONE_STEP = ONE_WARPS * ONE_ROWS;  // rows of B that a block takes at once
+constexpr int ONE_COLUMNS = WARP * 8;           // of a warp
 constexpr int ONE_PAIRS = ONE_COLUMNS / 2;
-constexpr int ONE_PITCH = ONE_COLUMNS + 8;         // of sums in shared memory, which are read up to 7 further on
-constexpr int ONE_BATCH = WARP / ONE_ROWS;         // steps for which a warp holds A
+constexpr int ONE_PITCH = ONE_COLUMNS + 8;  // of sums in shared memory, which are read up to 7 further on
+constexpr int ONE_BATCH = WARP / ONE_ROWS;  // steps for which a warp holds A
 
 __device__ __forceinline__ void add_eight(float (&sum)[8], const uint4& word, float by) {
     const SCALAR* const elements = reinterpret_cast<const SCALAR*>(&word);
@@ -37,11 +37,13 @@ struct OneRow {
 
     __device__ __forceinline__ void load(int step, Eight<true> (&rows)[8]) const {
         const Element* const lowest = b + static_cast<long long>(step) * ONE_STEP * n + column0 - 7;
-        const Element* const highest = b + (static_cast<long long>(step + 1) * ONE_STEP - 1) * n + column0 + ONE_COLUMNS;
+        const Element* const highest =
+            b + (static_cast<long long>(step + 1) * ONE_STEP - 1) * n + column0 + ONE_COLUMNS;
         const Element* const at = from + static_cast<long long>(step) * ONE_STEP * n;
         if (lowest >= b && highest <= end) {
 #pragma unroll
-            for (int i = 0; i < ONE_ROWS; ++i) rows[i].low = __ldg(reinterpret_cast<const uint4*>(at + i * ONE_WARPS * n));
+            for (int i = 0; i < ONE_ROWS; ++i)
+                rows[i].low = __ldg(reinterpret_cast<const uint4*>(at + i * ONE_WARPS * n));
         } else {
             load_within(rows, at, ONE_WARPS * n, b, end);
         }
