@@ -28,8 +28,8 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, CLUSTER_BLOCKS) layer
     }
 HELD_KERNELS(HELD)
 
-// The same by way of shared memory for what columns have.
-constexpr int COPIED_BLOCKS[] = {0, 0, 6, 0, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2};
+// The same, with what columns have in shared memory.
+constexpr int COPIED_BLOCKS[] = {0, 0, 6, 0, 2, 0, 0, 0, 2};  // of a multiprocessor, by packs: no spilling
 #define COPIED(PACKS, NAME, ALIGNED)                                                                                     \
     extern "C" __global__ void __launch_bounds__(HELD_THREADS, COPIED_BLOCKS[PACKS]) layer_norm_cluster_copied_##NAME(                       \
         const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols                                   \

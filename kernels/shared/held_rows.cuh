@@ -316,8 +316,6 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
     KERNEL(2, 2, true)                                                                                                 \
     KERNEL(4, 4, true)                                                                                                 \
     KERNEL(8, 8, true)                                                                                                 \
-    KERNEL(16, 16, true)                                                                                               \
     KERNEL(2, 2_any, false)                                                                                            \
     KERNEL(4, 4_any, false)                                                                                            \
-    KERNEL(8, 8_any, false)                                                                                            \
-    KERNEL(16, 16_any, false)
+    KERNEL(8, 8_any, false)
