@@ -237,12 +237,12 @@ __device__ __forceinline__ void normalise_exactly(
     }
 }
 
-#define EXACT_KERNEL(NAME, LANES, EACH, LEAST, WIDTH)                                                        \
-    extern "C" __global__ void __launch_bounds__(128, EACH > 40 ? 3 : EACH > 16 ? 5 : 8) NAME(               \
-        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
-        SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
-        start_early();                                                                                       \
-        normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, b, y, rows, cols);                                \
+#define EXACT_KERNEL(NAME, LANES, EACH, LEAST, WIDTH)                                                         \
+    extern "C" __global__ void __launch_bounds__(128, EACH > 40 ? 3 : EACH > 16 ? 5 : 8) NAME(                \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
+        SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
+        start_early();                                                                                        \
+        normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, b, y, rows, cols);                                 \
     }
 EXACT(EXACT_KERNEL, layer_norm)
 #endif

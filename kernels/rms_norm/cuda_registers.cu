@@ -181,10 +181,10 @@ __device__ __forceinline__ void normalise_exactly(
 
 #define EXACT_KERNEL(NAME, LANES, EACH, LEAST, WIDTH)                                                         \
     extern "C" __global__ void __launch_bounds__(128, EACH > 40 ? 4 : EACH > 24 ? 6 : 8) NAME(                \
-        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
-        long long rows, long long cols) {                                                                    \
-        start_early();                                                                                       \
-        normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, y, rows, cols);                                   \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
+        long long rows, long long cols) {                                                                     \
+        start_early();                                                                                        \
+        normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, y, rows, cols);                                    \
     }
 EXACT(EXACT_KERNEL, rms_norm)
 #endif

@@ -1,4 +1,4 @@
-"""Launches the kernels of held_rows.cuh, of few rows that registers of a cluster keep: the choice by the shape.
+"""Launches the kernels of held_rows.cuh, of few rows that registers of a cluster keep: which, by the shape.
 
 What each column has, a thread has in registers too, or finds in shared memory, where bulk copies have brought
 it: then more blocks share a multiprocessor.
@@ -16,7 +16,7 @@ from roofscope import CudaProgram
 
 _PACK_BYTES = 16
 _WARP = 32
-_MOST_CLUSTER = 16  # blocks
+MOST_CLUSTER = 16  # blocks; row_parts.py says where 8
 _HELD_THREADS = 256  # of a block, at most, as in held_rows.cuh
 _HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels for rows that begin on packs,
 _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
@@ -74,14 +74,16 @@ def held_shape(
     packs: int,
     multiprocessors: int,
     held: HeldRegisters,
-    most: int = _MOST_CLUSTER,
+    most: int = MOST_CLUSTER,
     *,
     aligned: bool = True,
 ) -> HeldShape | None:
     """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others."""
     if rows > _HELD_ROWS * multiprocessors:
         return None
-    copied = _copied_shape(rows, packs, multiprocessors, held.copied, aligned) if most >= _MOST_CLUSTER else None
+    copied = (
+        _copied_shape(rows, packs, multiprocessors, held.copied, aligned) if most >= MOST_CLUSTER else None
+    )
     if copied and held.copied and copied.packs <= held.copied.rather[not aligned]:
         return copied
     return _shape_of_registers(rows, packs, multiprocessors, held, most, aligned) or copied
@@ -94,17 +96,17 @@ def _copied_shape(
     if copied is None or packs <= _COPIED_FROM:
         return None
     for kind, registers in zip(_COPIED_PACKS, copied.aligned if aligned else copied.anywhere, strict=True):
-        threads = _threads_of(_MOST_CLUSTER, kind, packs)
-        at_once = _beside(threads, registers) * clusters_at_once(_MOST_CLUSTER, multiprocessors)
+        threads = _threads_of(MOST_CLUSTER, kind, packs)
+        at_once = _beside(threads, registers) * clusters_at_once(MOST_CLUSTER, multiprocessors)
         if threads <= _HELD_THREADS and rows <= at_once:
-            return HeldShape(_MOST_CLUSTER, kind, threads, copied=True)
+            return HeldShape(MOST_CLUSTER, kind, threads, copied=True)
     return None
 
 
 def _shape_of_registers(
     rows: int, packs: int, multiprocessors: int, held: HeldRegisters, most: int, aligned: bool
 ) -> HeldShape | None:
-    """A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
+    """A thread has as few packs as hold the row: what comes in front of the exchange is then shortest.
 
     Registers have room for all rows at once, or for so many blocks that the next ones begin one by one.
     """
@@ -157,7 +159,7 @@ def _held_blocks(rows: int, packs: int, multiprocessors: int) -> tuple[int, ...]
         return (4,)
     if packs <= 16 * _HELD_THREADS:
         return (8, 4) if rows <= multiprocessors else (4, 8)
-    few = rows * _MOST_CLUSTER <= 2 * multiprocessors
+    few = rows * MOST_CLUSTER <= 2 * multiprocessors
     return (16, 8) if few or packs > 32 * _HELD_THREADS else (8, 16)
 
 
@@ -167,7 +169,7 @@ def are_balanced(clusters: int, blocks: int, multiprocessors: int, most: float =
     Those so large that they nearly fill it, or no more than ``most`` times, are spread unevenly where that
     is not asked for.
     """
-    return blocks == _MOST_CLUSTER and 0.5 < clusters * blocks / multiprocessors <= most
+    return blocks == MOST_CLUSTER and 0.5 < clusters * blocks / multiprocessors <= most
 
 
 def launch_held(

@@ -15,15 +15,20 @@ from typing import NamedTuple
 import torch
 
 from roofscope import CudaProgram, Refusal
-from roofscope.kernels.shared.held_rows import HeldRegisters, clusters_at_once, held_shape, launch_held
+from roofscope.kernels.shared.held_rows import (
+    MOST_CLUSTER,
+    HeldRegisters,
+    clusters_at_once,
+    held_shape,
+    launch_held,
+)
 from roofscope.kernels.shared.limits import shared_limit
 
 _PACK_BYTES = 16
 _WARP = 32
 _LINE_PACKS = 8  # as in row_parts.cuh
 _MOST_THREADS = 512  # as in row_parts.cuh
-_MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
-_FEWER_ARE_ALLOWED = ("sm_12",)
+_FEWER_ARE_ALLOWED = ("sm_12",)  # blocks of a cluster: half as many
 _PART_BYTES = 44 << 10  # of shared memory, in a block of many rows
 _CLUSTER_PACKS, _CLUSTER_PACKS_OF_FEW = 12, 16  # of a thread, of which several blocks have a row
 _FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
@@ -66,7 +71,7 @@ def cluster_shape(
     row_bytes: int,
     inputs: int,
     multiprocessors: int,
-    most: int = _MOST_CLUSTER,
+    most: int = MOST_CLUSTER,
     shared_bytes: int = _MOST_PART_BYTES,
 ) -> ClusterShape:
     """For rows of ``row_bytes`` in each of the inputs, where a block may ask for ``shared_bytes``."""
@@ -119,9 +124,9 @@ def launch_clusters(
     tensors, then ``cols``.
     """
     rows, cols = x.shape
-    most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
+    most = MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else MOST_CLUSTER
     # A device that gives a block less, or a cluster fewer blocks, refuses the longest of these at the launch.
-    if cols * x.element_size() * inputs > _MOST_CLUSTER * _MOST_PART_BYTES:
+    if cols * x.element_size() * inputs > MOST_CLUSTER * _MOST_PART_BYTES:
         raise Refusal(f"{name} keeps a row in the shared memory of a cluster; {cols} columns do not fit.")
     if x.numel() == 0:
         return
