@@ -170,7 +170,8 @@ struct CopiedColumns {
         if constexpr (ALIGNED) return low;
         const Bits high = load_shared(from + 16);
         const bool cut = share.has_tail(p);
-        const Bits second = {cut ? tail.x : high.x, cut ? tail.y : high.y, cut ? tail.z : high.z, cut ? tail.w : high.w};
+        const Bits second = {cut ? tail.x : high.x, cut ? tail.y : high.y, cut ? tail.z : high.z,
+                             cut ? tail.w : high.w};
         return bytes_from(low, second, share.head * sizeof(SCALAR));
     }
 };

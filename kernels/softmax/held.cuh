@@ -48,7 +48,9 @@ struct HeldSoftmax : Softmax {
     struct Kept {
         KeptPowers<PACKS> powers;
         template <bool SPARES>
-        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) { return powers.find(found); }
+        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) {
+            return powers.find(found);
+        }
         __device__ __forceinline__ void map(
             const HeldSoftmax&, int p, const Extra&, const Whole& whole, float (&values)[PACK]
         ) const {
