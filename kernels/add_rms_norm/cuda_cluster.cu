@@ -26,3 +26,16 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) add_rms_norm_clust
         rows_held<PACKS, ALIGNED>(HeldRmsNorm<AddRmsNorm>(x, residual, ColumnVector{w, cols}, y, h), cols);            \
     }
 HELD_KERNELS(HELD)
+
+// The same, with what columns have in shared memory.
+constexpr int COPIED_BLOCKS[] = {0, 0, 5, 0, 4, 0, 0, 0, 2};  // of a multiprocessor, by packs: no spilling
+#define COPIED(PACKS, NAME, ALIGNED)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS, COPIED_BLOCKS[PACKS])                                   \
+    add_rms_norm_cluster_copied_##NAME(                                                                                \
+        const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols                 \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED, CopiedColumns>(                                                                      \
+            HeldRmsNorm<AddRmsNorm>(x, residual, ColumnVector{w, cols}, y, h), cols                                    \
+        );                                                                                                             \
+    }
+COPIED_KERNELS(COPIED)

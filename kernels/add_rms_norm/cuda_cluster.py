@@ -2,11 +2,13 @@
 
 import torch
 
-from roofscope.kernels.shared.row_parts import HeldRegisters, launch_clusters
+from roofscope.kernels.shared.held_rows import Copied, HeldRegisters
+from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**19"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 160))
+COPIED = Copied((48, 64, 128), (48, 64, 128), (4, 8))
+HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 168), vectors=1, copied=COPIED)
 
 
 def run(

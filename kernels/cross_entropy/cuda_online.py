@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from roofscope.kernels.shared.row_parts import are_balanced
+from roofscope.kernels.shared.held_rows import are_balanced
 from roofscope.kernels.shared.rows import access_bytes
 from roofscope.kernels.shared.slab import Slab, launch_slab, slab_of
 

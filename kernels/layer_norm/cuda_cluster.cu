@@ -27,3 +27,16 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, CLUSTER_BLOCKS) layer
         rows_held<PACKS, ALIGNED>(HeldLayerNorm(x, {w, cols}, {b, cols}, y), cols);                                    \
     }
 HELD_KERNELS(HELD)
+
+// The same, with what columns have in shared memory.
+constexpr int COPIED_BLOCKS[] = {0, 0, 6, 0, 2, 0, 0, 0, 2};  // of a multiprocessor, by packs: no spilling
+#define COPIED(PACKS, NAME, ALIGNED)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS, COPIED_BLOCKS[PACKS])                                   \
+    layer_norm_cluster_copied_##NAME(                                                                                  \
+        const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols                                   \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED, CopiedColumns>(                                                                      \
+            HeldLayerNorm(x, {w, cols}, {b, cols}, y), cols                                                            \
+        );                                                                                                             \
+    }
+COPIED_KERNELS(COPIED)

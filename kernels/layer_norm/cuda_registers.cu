@@ -12,6 +12,7 @@
 // Idea: cuda_naive's passes over memory become passes over registers: rows kept on chip by row groups that grow with
 //   them after QuACK (Dao-AILab).
 #include "layer_norm/operation.cuh"
+#include "shared/exact_rows.cuh"
 #include "shared/ones.cuh"
 #include "shared/row_groups.cuh"
 #include "shared/slab_rows.cuh"
@@ -201,6 +202,49 @@ SLAB_KERNELS(2)
 SLAB_KERNELS(4)
 SLAB_KERNELS(8)
 SLAB_KERNELS(16)
+#endif
+
+// Rows that are neither short nor long: exact_rows.cuh.
+#ifndef SCALAR_IS_FLOAT32
+template <int LANES, int EACH, int LEAST, int WIDTH>
+__device__ __forceinline__ void normalise_exactly(
+    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols
+) {
+    using Row = ExactRow<LANES, EACH, LEAST, WIDTH>;
+    const Row row(cols);
+    if (row.row >= rows) return;
+    typename Row::Access accesses[Row::ACCESSES], weights[Row::ACCESSES], shifts[Row::ACCESSES];
+    row.load(x + row.row * cols, accesses);
+    row.load(w, weights);
+    row.load(b, shifts);
+    float values[EACH];
+    Row::unpack(accesses, values);
+    const float zero = Row::zero_once_loaded(weights) + Row::zero_once_loaded(shifts);
+    const float mean = quotient(Row::template sum<0>(values, AddTo(), zero), cols);
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) values[i] = row.has(i / WIDTH) ? values[i] - mean : 0.0f;
+    const float scale = rsqrtf(Row::template sum<1>(values, AddSquareTo()) * one_of(cols) + EPSILON);
+#pragma unroll
+    for (int a = 0; a < Row::ACCESSES; ++a) {
+        float of_access[WIDTH];
+#pragma unroll
+        for (int i = 0; i < WIDTH; i += 2) {
+            const float2 weight = unpack_word(weights[a].word[i / 2]), shift = unpack_word(shifts[a].word[i / 2]);
+            of_access[i] = fmaf(values[a * WIDTH + i] * scale, weight.x, shift.x);
+            of_access[i + 1] = fmaf(values[a * WIDTH + i + 1] * scale, weight.y, shift.y);
+        }
+        row.store(y + row.row * cols, a, of_access);
+    }
+}
+
+#define EXACT_KERNEL(NAME, LANES, EACH, LEAST, WIDTH)                                                         \
+    extern "C" __global__ void __launch_bounds__(128, EACH > 40 ? 3 : EACH > 16 ? 5 : 8) NAME(                \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,             \
+        SCALAR* __restrict__ y, long long rows, long long cols) {                                             \
+        start_early();                                                                                        \
+        normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, b, y, rows, cols);                                 \
+    }
+EXACT(EXACT_KERNEL, layer_norm)
 #endif
 
 template <bool PACKED>

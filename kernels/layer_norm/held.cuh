@@ -52,6 +52,7 @@ struct HeldLayerNorm : LayerNorm {
     struct Kept {
         Bits packs[PACKS];
         // Pack by pack, so that no sum is one long chain.
+        template <bool SPARES>
         __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int inside) {
             float sum = 0.0f, squares = 0.0f;
 #pragma unroll
@@ -64,6 +65,7 @@ struct HeldLayerNorm : LayerNorm {
                 sum += of_pack;
             }
             const float mean = sum * fast_reciprocal(max(inside, 1) * PACK);
+            if constexpr (SPARES) keep_packed(packs);
 #pragma unroll
             for (int p = 0; p < PACKS; ++p) {
                 float values[PACK], of_pack = 0.0f;
@@ -82,12 +84,13 @@ struct HeldLayerNorm : LayerNorm {
             norm.LayerNorm::map(values, extra, scale);
         }
     };
-    template <int PACKS, bool ALIGNED>
+    template <int PACKS, bool ALIGNED, template <int, bool> class COLUMNS>
     struct Extras {
-        HeldColumns<PACKS, ALIGNED> w, b;
+        COLUMNS<PACKS, ALIGNED> w, b;
         __device__ __forceinline__ void load(const HeldLayerNorm& norm, const HeldShare<ALIGNED>& share) {
+            COLUMNS<PACKS, ALIGNED>::begin(2);
             w.load(norm.w.start, share);
-            b.load(norm.b.start, share);
+            b.load(norm.b.start, share, 1);
         }
         __device__ __forceinline__ Extra at(int p, const HeldShare<ALIGNED>& share) const {
             return {w.at(p, share), b.at(p, share)};

@@ -25,3 +25,16 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2) rms_norm_cluster(
         rows_held<PACKS, ALIGNED>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);                            \
     }
 HELD_KERNELS(HELD)
+
+// The same, with what columns have in shared memory.
+constexpr int COPIED_BLOCKS[] = {0, 0, 6, 0, 4, 0, 0, 0, 3};  // of a multiprocessor, by packs: no spilling
+#define COPIED(PACKS, NAME, ALIGNED)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS, COPIED_BLOCKS[PACKS])                                   \
+    rms_norm_cluster_copied_##NAME(                                                                                    \
+        const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols                                                    \
+    ) {                                                                                                                \
+        rows_held<PACKS, ALIGNED, CopiedColumns>(                                                                      \
+            HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols                                                    \
+        );                                                                                                             \
+    }
+COPIED_KERNELS(COPIED)

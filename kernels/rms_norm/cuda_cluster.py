@@ -2,11 +2,13 @@
 
 import torch
 
-from roofscope.kernels.shared.row_parts import HeldRegisters, launch_clusters
+from roofscope.kernels.shared.held_rows import Copied, HeldRegisters
+from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-HELD = HeldRegisters((32, 40, 64, 128), (48, 80, 128))
+COPIED = Copied((40, 56, 80), (40, 64, 80), (8, 0))
+HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 128), vectors=1, copied=COPIED)
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,7 @@
 // Idea: layer_norm/cuda_registers with one statistic less: rows kept on chip by row groups that grow with them after
 //   QuACK (Dao-AILab).
 #include "shared/rms_norm_parts.cuh"
+#include "shared/exact_rows.cuh"
 #include "shared/ones.cuh"
 #include "shared/row_groups.cuh"
 #include "shared/slab_rows.cuh"
@@ -147,6 +148,45 @@ SLAB_KERNELS(2)
 SLAB_KERNELS(4)
 SLAB_KERNELS(8)
 SLAB_KERNELS(16)
+#endif
+
+// Rows that are neither short nor long: exact_rows.cuh.
+#ifndef SCALAR_IS_FLOAT32
+template <int LANES, int EACH, int LEAST, int WIDTH>
+__device__ __forceinline__ void normalise_exactly(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    using Row = ExactRow<LANES, EACH, LEAST, WIDTH>;
+    const Row row(cols);
+    if (row.row >= rows) return;
+    typename Row::Access accesses[Row::ACCESSES], weights[Row::ACCESSES];
+    row.load(x + row.row * cols, accesses);
+    row.load(w, weights);
+    float values[EACH];
+    Row::unpack(accesses, values);
+    const float squares = Row::template sum<0>(values, AddSquareTo(), Row::zero_once_loaded(weights));
+    const float scale = rsqrtf(squares * one_of(cols) + EPSILON);
+#pragma unroll
+    for (int a = 0; a < Row::ACCESSES; ++a) {
+        float of_access[WIDTH];
+#pragma unroll
+        for (int i = 0; i < WIDTH; i += 2) {
+            const float2 weight = unpack_word(weights[a].word[i / 2]);
+            of_access[i] = values[a * WIDTH + i] * scale * weight.x;
+            of_access[i + 1] = values[a * WIDTH + i + 1] * scale * weight.y;
+        }
+        row.store(y + row.row * cols, a, of_access);
+    }
+}
+
+#define EXACT_KERNEL(NAME, LANES, EACH, LEAST, WIDTH)                                                         \
+    extern "C" __global__ void __launch_bounds__(128, EACH > 40 ? 4 : EACH > 24 ? 6 : 8) NAME(                \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                   \
+        long long rows, long long cols) {                                                                     \
+        start_early();                                                                                        \
+        normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, y, rows, cols);                                    \
+    }
+EXACT(EXACT_KERNEL, rms_norm)
 #endif
 
 template <bool PACKED>

@@ -15,7 +15,7 @@
 //   over_warp(mine)                      what the lanes of a warp have found, together
 //   over_warps(sent, first)              what all warps have sent: some of it each lane, `first` the first warp's
 //   Kept<PACKS>                          what is kept of packs: find(packs, inside), map(operation, p, extra, scale, values)
-//   Extras<PACKS, ALIGNED>               what the outputs need of the columns: load(operation, share), at(p, share)
+//   Extras<PACKS, ALIGNED, COLUMNS>      what the outputs need of the columns: load(operation, share), at(p, share)
 #pragma once
 
 #include "shared/cluster_exchange.cuh"
@@ -86,9 +86,12 @@ __device__ __forceinline__ Bits load_shared(unsigned address) {
 // The columns of a thread's packs of a vector that begins on 16 bytes.
 template <int PACKS, bool ALIGNED>
 struct HeldColumns {
+    static constexpr bool SPARES = false;  // registers, at the cost of instructions
     Bits low[PACKS], high[ALIGNED ? 1 : PACKS], tail;
 
-    __device__ __forceinline__ void load(const SCALAR* vector, const HeldShare<ALIGNED>& share) {
+    static __device__ __forceinline__ void begin(int) {}
+    static __device__ __forceinline__ void wait() {}
+    __device__ __forceinline__ void load(const SCALAR* vector, const HeldShare<ALIGNED>& share, int = 0) {
         bool has_tail = false;
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
@@ -113,6 +116,63 @@ struct HeldColumns {
         const Bits second = {cut ? tail.x : high[p].x, cut ? tail.y : high[p].y, cut ? tail.z : high[p].z,
                              cut ? tail.w : high[p].w};
         return bytes_from(low[p], second, share.head * sizeof(SCALAR));
+    }
+};
+
+// The same by way of shared memory, into which bulk copies bring a block's columns while the row comes: they take no
+// registers, so that more blocks are at work at once, and every word is read from L2 once.
+template <int PACKS, bool ALIGNED>
+struct CopiedColumns {
+    static constexpr bool SPARES = true;
+    unsigned first;  // where this thread's first word lies in shared memory
+    Bits tail;
+
+    static __device__ __forceinline__ Barrier* arrived() {
+        __shared__ Barrier barrier;
+        return &barrier;
+    }
+    // One thread's part, in front of the first load of `vectors` of them.
+    static __device__ __forceinline__ void begin(int vectors) {
+        if (threadIdx.x) return;
+        init_barrier(arrived(), vectors);
+        publish_barriers();
+    }
+    // Once all blocks of the cluster have met, which the barrier is made in front of.
+    static __device__ __forceinline__ void wait() { wait_for(arrived(), 0); }
+
+    // Vector number `number` of those that are copied.
+    __device__ __forceinline__ void load(const SCALAR* vector, const HeldShare<ALIGNED>& share, int number = 0) {
+        extern __shared__ __align__(128) unsigned char memory[];
+        const unsigned room = PACKS * share.threads + !ALIGNED;  // words
+        Bits* words = reinterpret_cast<Bits*>(memory) + number * room;
+        first = shared_address(words + threadIdx.x);
+        if (threadIdx.x == 0) {
+            const unsigned all = share.cols / PACK;
+            const unsigned bytes = share.first < all ? 16 * min(room, all - share.first) : 0;
+            arrive_and_expect(arrived(), bytes);
+            if (bytes) copy_bytes_evict_last(words, vector + share.column(0), bytes, arrived());
+        }
+        if constexpr (!ALIGNED) {  // the row's last pack has it, and so one thread
+            bool has_tail = false;
+            Pack pack = {};
+#pragma unroll
+            for (int p = 0; p < PACKS; ++p) has_tail |= share.has_tail(p);
+#pragma unroll
+            for (int i = 0; i < PACK - 1; ++i) {
+                if (has_tail && i < share.head) pack.element[i] = vector[share.packs * PACK + i];
+            }
+            tail = reinterpret_cast<const Bits&>(pack);
+        }
+    }
+    __device__ __forceinline__ Bits at(int p, const HeldShare<ALIGNED>& share) const {
+        const unsigned from = first + 16 * p * share.threads;
+        const Bits low = load_shared(from);
+        if constexpr (ALIGNED) return low;
+        const Bits high = load_shared(from + 16);
+        const bool cut = share.has_tail(p);
+        const Bits second = {cut ? tail.x : high.x, cut ? tail.y : high.y, cut ? tail.z : high.z,
+                             cut ? tail.w : high.w};
+        return bytes_from(low, second, share.head * sizeof(SCALAR));
     }
 };
 
@@ -194,8 +254,8 @@ __device__ __forceinline__ void join_held(
 #define NOTHING_MOVES_OVER_THIS(impossible) \
     if (impossible) return
 
-// Each cluster takes a row.
-template <int PACKS, bool ALIGNED, typename Operation>
+// Each cluster takes a row. COLUMNS: what brings the columns of vectors, HeldColumns or CopiedColumns.
+template <int PACKS, bool ALIGNED, template <int, bool> class COLUMNS = HeldColumns, typename Operation>
 __device__ __forceinline__ void rows_held(const Operation& operation, long long cols) {
     const HeldShare<ALIGNED> share(blockIdx.y, cols, blockIdx.x, PACKS);
     wait_for_previous();
@@ -208,7 +268,7 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
         inside += share.has(p);
     }
     __syncwarp();  // no load is moved over it
-    typename Operation::template Extras<PACKS, ALIGNED> extras;
+    typename Operation::template Extras<PACKS, ALIGNED, COLUMNS> extras;
     extras.load(operation, share);
     float edge = 0.0f;
     typename Operation::Edge edge_extra = {};
@@ -223,10 +283,13 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
     NOTHING_MOVES_OVER_THIS(unknown_zero());
     if constexpr (Operation::INPUTS == 2) join_held(operation, share, packs, others);
     typename Operation::template Kept<PACKS> kept;
-    auto mine = kept.find(packs, inside);
+    constexpr bool SPARES = COLUMNS<PACKS, ALIGNED>::SPARES;
+    auto mine = kept.template find<SPARES>(packs, inside);
     if (share.has_edge()) Operation::add_element(mine, edge);
     const auto all = slots.exchange(Operation::sent(Operation::over_warp(mine)));
     const auto scale = operation.scale_of_all(all, cols);
+    COLUMNS<PACKS, ALIGNED>::wait();
+    if constexpr (SPARES) keep_packed(kept.packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
         float values[PACK];
@@ -242,6 +305,15 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
 // The packs of a thread that row_parts.py chooses from, by `KERNEL(PACKS, NAME, ALIGNED)`.
 #define HELD_KERNELS(KERNEL)                                                                                           \
     KERNEL(1, 1, true)                                                                                                 \
+    KERNEL(2, 2, true)                                                                                                 \
+    KERNEL(4, 4, true)                                                                                                 \
+    KERNEL(8, 8, true)                                                                                                 \
+    KERNEL(2, 2_any, false)                                                                                            \
+    KERNEL(4, 4_any, false)                                                                                            \
+    KERNEL(8, 8_any, false)
+
+// The same, whose columns come by bulk copies.
+#define COPIED_KERNELS(KERNEL)                                                                                         \
     KERNEL(2, 2, true)                                                                                                 \
     KERNEL(4, 4, true)                                                                                                 \
     KERNEL(8, 8, true)                                                                                                 \

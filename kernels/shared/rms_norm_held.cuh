@@ -30,6 +30,7 @@ struct HeldRmsNorm : Norm {
     template <int PACKS>
     struct Kept {
         Bits packs[PACKS];
+        template <bool SPARES>
         __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) {
             auto mine = RmsNorm::nothing();
 #pragma unroll
@@ -44,10 +45,11 @@ struct HeldRmsNorm : Norm {
             norm.RmsNorm::map(values, w, scale);
         }
     };
-    template <int PACKS, bool ALIGNED>
+    template <int PACKS, bool ALIGNED, template <int, bool> class COLUMNS>
     struct Extras {
-        HeldColumns<PACKS, ALIGNED> w;
+        COLUMNS<PACKS, ALIGNED> w;
         __device__ __forceinline__ void load(const HeldRmsNorm& norm, const HeldShare<ALIGNED>& share) {
+            COLUMNS<PACKS, ALIGNED>::begin(1);
             w.load(norm.w.start, share);
         }
         __device__ __forceinline__ Bits at(int p, const HeldShare<ALIGNED>& share) const { return w.at(p, share); }

@@ -3,27 +3,32 @@
 A cluster reads a row once. Its blocks are as few as leave parts of 44 KB, of which some share a
 multiprocessor, so that one reads while another writes; where rows are few, as many as shorter parts are
 worth: _blocks_of_few_rows. Few rows go directly to registers, which is shorter than by way of shared memory,
-where those have room for all rows at once, or nearly: held_shape. Over the grid a row is read twice, by two
+where those have room for all rows at once, or nearly: held_rows.py. Over the grid a row is read twice, by two
 kernels: where it is longer than a cluster holds, or where clusters are so few that they leave most
 multiprocessors without work.
 
 The figures behind the choice are those of an H200.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
 
 from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.held_rows import (
+    MOST_CLUSTER,
+    HeldRegisters,
+    clusters_at_once,
+    held_shape,
+    launch_held,
+)
 from roofscope.kernels.shared.limits import shared_limit
 
 _PACK_BYTES = 16
 _WARP = 32
 _LINE_PACKS = 8  # as in row_parts.cuh
 _MOST_THREADS = 512  # as in row_parts.cuh
-_MOST_CLUSTER = 16  # blocks; 8 where _FEWER_ARE_ALLOWED
-_FEWER_ARE_ALLOWED = ("sm_12",)
+_FEWER_ARE_ALLOWED = ("sm_12",)  # blocks of a cluster: half as many
 _PART_BYTES = 44 << 10  # of shared memory, in a block of many rows
 _CLUSTER_PACKS, _CLUSTER_PACKS_OF_FEW = 12, 16  # of a thread, of which several blocks have a row
 _FEW_BLOCKS = 8  # of a multiprocessor: where parts of that size are no more, rows are few
@@ -36,16 +41,6 @@ _BLOCK_PACKS, _BLOCK_THREADS = 9, 256  # of a thread, up to so many threads, of 
 # Where rows are few: of a multiprocessor, as registers are enough for; of a block of several that have a row.
 _THREADS_AT_ONCE, _CLUSTER_THREADS = 1024, 256
 _LEAST_PART_BYTES = 4 << 10  # of the grid; less is not worth another block
-_HELD_THREADS = 256  # of a block that keeps its part in registers, at most, as in held_rows.cuh
-_HELD_PACKS = (1, 2, 4, 8)  # of a thread: the kernels of held_rows.cuh for rows that begin on packs,
-_HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
-_HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep
-_REGISTERS = 1 << 16  # of a multiprocessor
-# Blocks of a multiprocessor that the next rows' follow one by one, as well as if all ran at once; and how
-# many have a row then, at most: those of larger clusters begin together, when all others have ended.
-_ROLLING_BLOCKS, _ROLLING_CLUSTER = 4, 8
-_CROWDED_BLOCKS = 3  # of a multiprocessor: of more, each is better small
-_CROWDED_THREADS, _CROWDED_PACKS = 128, 2  # of such a block; of a thread, if those are worth more packs
 _BESIDE_PARTS = 2 << 10  # of a block's shared memory: statistics, and parts that are whole lines
 _MOST_PART_BYTES = 192 << 10  # of all inputs, in a block; less where a block has less
 _BLOCKS_PER_MULTIPROCESSOR = 4  # over which the grid's parts are spread
@@ -61,18 +56,6 @@ class ClusterShape(NamedTuple):
     shared_bytes: int  # of a block
 
 
-class HeldRegisters(NamedTuple):
-    """Registers of a thread that keeps a row, of 16-bit elements on Hopper, and which rows are kept so."""
-
-    aligned: tuple[int, ...]  # by its packs, as in _HELD_PACKS,
-    anywhere: tuple[int, ...]  # and in _HELD_PACKS_ANY
-    rolling: int = 3  # blocks of a multiprocessor that suffice where not all of them run at once
-    # Of all rows, of a multiprocessor; and of rows longer than eight blocks of four packs a thread hold,
-    # where they begin anywhere: then each has two words of all columns to read.
-    most_packs: int = 10 << 10
-    most_long_anywhere: int = 10 << 10
-
-
 def packs_of_part(packs: int, parts: int) -> int:
     """The packs of a part of a row, but for the last parts: whole lines of memory."""
     return -(-packs // parts // _LINE_PACKS) * _LINE_PACKS
@@ -83,20 +66,12 @@ def _blocks_holding(row: int, part: int) -> int:
     return 1 << (-(-row // part) - 1).bit_length() if row > part else 1
 
 
-def _at_once(blocks: int, multiprocessors: int) -> int:
-    """Clusters that run at once with a block on a multiprocessor.
-
-    Groups of multiprocessors, which a cluster has to lie in, are no multiples of its size: one has no room.
-    """
-    return multiprocessors if blocks == 1 else max(multiprocessors // blocks - 1, 1)
-
-
 def cluster_shape(
     rows: int,
     row_bytes: int,
     inputs: int,
     multiprocessors: int,
-    most: int = _MOST_CLUSTER,
+    most: int = MOST_CLUSTER,
     shared_bytes: int = _MOST_PART_BYTES,
 ) -> ClusterShape:
     """For rows of ``row_bytes`` in each of the inputs, where a block may ask for ``shared_bytes``."""
@@ -110,7 +85,7 @@ def cluster_shape(
     alone = min(-(-packs // _BLOCK_PACKS), _BLOCK_THREADS)
     threads = alone if blocks == 1 else -(-packs // (_CLUSTER_PACKS_OF_FEW if few else _CLUSTER_PACKS))
     if few:
-        beside = -(-rows // _at_once(blocks, multiprocessors))  # blocks of a multiprocessor
+        beside = -(-rows // clusters_at_once(blocks, multiprocessors))  # blocks of a multiprocessor
         wanted = min(packs // 2, _MOST_THREADS) if blocks == 1 else min(packs // 4, _CLUSTER_THREADS)
         threads = max(threads, min(_THREADS_AT_ONCE // beside, wanted) // _WARP * _WARP)
     threads = -(-max(threads, 64 * min(blocks, 2)) // _WARP) * _WARP
@@ -129,103 +104,10 @@ def _blocks_of_few_rows(rows: int, kept: int, multiprocessors: int, most: int, p
 
     def time(blocks: int) -> float:
         meeting = _MEETING_BYTES if blocks > 1 else 0
-        beside = -(-rows // _at_once(blocks, multiprocessors))
+        beside = -(-rows // clusters_at_once(blocks, multiprocessors))
         return (beside + _WAITED_PARTS) * kept / blocks + meeting + _BLOCK_BYTES * beside
 
     return min(worth, key=time)
-
-
-class HeldShape(NamedTuple):
-    """How clusters keep rows in registers."""
-
-    blocks: int
-    packs: int  # of a thread
-    threads: int  # of a block
-
-
-def held_shape(
-    rows: int,
-    packs: int,
-    multiprocessors: int,
-    held: HeldRegisters,
-    most: int = _MOST_CLUSTER,
-    *,
-    aligned: bool = True,
-) -> HeldShape | None:
-    """Of few rows of so many ``packs``, whose blocks may be ``most``; None of others.
-
-    A thread has as few packs as hold the row, because what comes in front of the exchange is then shortest.
-    Registers have room for all rows at once, or for so many blocks that the next ones begin one by one.
-    """
-    is_long = packs > 32 * _HELD_THREADS
-    most_packs = held.most_packs if aligned or not is_long else held.most_long_anywhere
-    if rows > _HELD_ROWS * multiprocessors or rows * packs > most_packs * multiprocessors:
-        return None
-    kernels = (_HELD_PACKS, held.aligned) if aligned else (_HELD_PACKS_ANY, held.anywhere)
-    kinds = dict(zip(*kernels, strict=True))
-    choices = [min(blocks, most) for blocks in _held_blocks(rows, packs, multiprocessors)]
-    shapes = [found for blocks in choices if (found := _held_by(blocks, rows, packs, multiprocessors, kinds))]
-
-    def rolling(shape: HeldShape) -> int:
-        """Blocks of a multiprocessor that go on one by one, or all."""
-        beside = _REGISTERS // (shape.threads * kinds[shape.packs])
-        if rows <= beside * _at_once(shape.blocks, multiprocessors):
-            return _ROLLING_BLOCKS
-        return min(beside, _ROLLING_BLOCKS) if shape.blocks <= _ROLLING_CLUSTER else 0
-
-    best = max(shapes, key=rolling, default=None)
-    return best if best and rolling(best) >= held.rolling else None
-
-
-def _held_by(
-    blocks: int, rows: int, packs: int, multiprocessors: int, kinds: Iterable[int]
-) -> HeldShape | None:
-    """A cluster of so many blocks, if it holds a row."""
-    each = next((kind for kind in kinds if packs <= blocks * kind * _HELD_THREADS), None)
-    if each is None:
-        return None
-    crowded = rows * blocks > _CROWDED_BLOCKS * multiprocessors
-    if crowded and packs > blocks * each * _CROWDED_THREADS and 2 * each <= _CROWDED_PACKS:
-        each *= 2
-    return HeldShape(blocks, each, max(-(-packs // (blocks * each * _WARP)), 1) * _WARP)
-
-
-def _held_blocks(rows: int, packs: int, multiprocessors: int) -> tuple[int, ...]:
-    """Of a cluster, the fastest first: more of longer rows, and of fewer."""
-    if packs <= _HELD_THREADS:
-        return (2,)
-    if packs <= 4 * _HELD_THREADS:
-        return (4,)
-    if packs <= 16 * _HELD_THREADS:
-        return (8, 4) if rows <= multiprocessors else (4, 8)
-    few = rows * _MOST_CLUSTER <= 2 * multiprocessors
-    return (16, 8) if few or packs > 32 * _HELD_THREADS else (8, 16)
-
-
-def are_balanced(clusters: int, blocks: int, multiprocessors: int) -> bool:
-    """Whether the driver is to spread clusters of so many blocks evenly over the GPU.
-
-    Those so large that they nearly fill it once are spread unevenly where that is not asked for.
-    """
-    return blocks == _MOST_CLUSTER and 0.5 < clusters * blocks / multiprocessors <= 1
-
-
-def launch_held(
-    program: CudaProgram, name: str, shape: HeldShape, x: torch.Tensor, *others: torch.Tensor
-) -> None:
-    """Launch ``<name>_held_<packs>``, or that with ``_any`` where rows begin anywhere.
-
-    All tensors begin on 16 bytes. The arguments are the tensors, then ``cols``.
-    """
-    rows, cols = x.shape
-    aligned = cols * x.element_size() % _PACK_BYTES == 0
-    kernel = f"{name}_held_{shape.packs}{'' if aligned else '_any'}"
-    grid = (shape.blocks, rows)
-    # Of rows that begin anywhere the norms took longer so.
-    balanced = aligned and are_balanced(rows, shape.blocks, program.multiprocessor_count)
-    program.launch(
-        kernel, grid, shape.threads, x, *others, cols, cluster=shape.blocks, overlaps=True, balanced=balanced
-    )
 
 
 def launch_clusters(
@@ -242,9 +124,9 @@ def launch_clusters(
     tensors, then ``cols``.
     """
     rows, cols = x.shape
-    most = _MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else _MOST_CLUSTER
+    most = MOST_CLUSTER // 2 if program.architecture.startswith(_FEWER_ARE_ALLOWED) else MOST_CLUSTER
     # A device that gives a block less, or a cluster fewer blocks, refuses the longest of these at the launch.
-    if cols * x.element_size() * inputs > _MOST_CLUSTER * _MOST_PART_BYTES:
+    if cols * x.element_size() * inputs > MOST_CLUSTER * _MOST_PART_BYTES:
         raise Refusal(f"{name} keeps a row in the shared memory of a cluster; {cols} columns do not fit.")
     if x.numel() == 0:
         return
@@ -253,7 +135,7 @@ def launch_clusters(
         packs, beside = divmod(row_bytes, _PACK_BYTES)
         multiprocessors = program.multiprocessor_count
         if found := held_shape(rows, packs, multiprocessors, held, most, aligned=not beside):
-            launch_held(program, name, found, x, *others)
+            launch_held(program, name, found, x, *others, vectors=held.vectors)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
     shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)

@@ -1,5 +1,7 @@
 """Rows in Triton: how programs share them where they stay in registers, and how their tiles are loaded."""
 
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
 
@@ -19,6 +21,41 @@ LEAST_TILES = {32: 512, 64: 128}  # of rows so wide: the same, least
 TWO_WARPS_TO = 64  # columns, of SHORT_TILE elements
 ALONE, ALONE_ROWS, ALONE_WARPS = 1024, 2048, 4  # columns of which up to so many rows have a program each
 TILE = 2048  # elements, for the 128 threads of a program of longer rows
+WHOLE_COLS = 8  # begin on 16 bytes, in 16 bits; of others a thread has more accesses
+
+
+class Fitted(NamedTuple):
+    """A tile that was faster than row_tile's, of 16-bit rows padded to ``width``, from so many rows on."""
+
+    width: int
+    rows: int
+    tile: tuple[int, int]
+    rows_to: int = 1 << 62
+    only: str = "all"  # or "padded" rows, which do not fill their tile, or "narrow" ones, of no WHOLE_COLS
+
+
+NORM_TILES = (
+    Fitted(16, 8192, (32, 4), 32768),
+    Fitted(32, 8192, (32, 2)),
+    Fitted(64, 1, (4, 1), 2048, "padded"),
+    Fitted(64, 8192, (8, 1), only="padded"),
+    Fitted(128, 1, (2, 1), 1024, "padded"),
+    Fitted(128, 2049, (4, 2), 4096, "padded"),
+    Fitted(128, 4097, (8, 2), 8191, "padded"),
+    Fitted(256, 1, (2, 1), 1024, "padded"),
+    Fitted(1024, 2049, (2, 2)),
+    Fitted(2048, 4097, (2, 4)),
+    Fitted(2048, 265, (2, 4), only="narrow"),
+    Fitted(4096, 265, (2, 8), only="narrow"),
+)
+SOFTMAX_TILES = (
+    Fitted(16, 8192, (32, 4), 32768),
+    Fitted(32, 8192, (32, 2)),
+    Fitted(64, 2049, (8, 2), only="padded"),
+    Fitted(128, 2049, (4, 2), 4096, "padded"),
+    Fitted(128, 4097, (8, 2), only="padded"),
+    Fitted(1024, 2049, (2, 2)),
+)
 
 
 def row_tile(rows: int, cols: int, per_warp: int = 1024) -> tuple[int, int]:
@@ -39,6 +76,16 @@ def row_tile(rows: int, cols: int, per_warp: int = 1024) -> tuple[int, int]:
     if width == ALONE and rows <= ALONE_ROWS:
         return 1, ALONE_WARPS
     return min(max(TILE // width, 1), triton.next_power_of_2(rows)), min(max(width // per_warp, 4), 32)
+
+
+def fitted_tile(rows: int, cols: int, fitted: tuple[Fitted, ...], per_warp: int = 1024) -> tuple[int, int]:
+    """Rows and warps of a program: one of those ``fitted``, or row_tile's."""
+    width = triton.next_power_of_2(cols)
+    kinds = {"all", *(["padded"] if cols < width else []), *(["narrow"] if cols % WHOLE_COLS else [])}
+    for found in fitted:
+        if found.width == width and found.rows <= rows <= found.rows_to and found.only in kinds:
+            return found.tile
+    return row_tile(rows, cols, per_warp)
 
 
 def _short_tile(rows: int, width: int, *, is_full: bool) -> tuple[int, int]:

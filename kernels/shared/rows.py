@@ -19,6 +19,10 @@ _PAIR_LANES = (1, 2, 4, 8)  # of a row of up to two packs each, where rows are m
 _ONES_LANES = (4, 8, 16, 32)  # of a row of 16-bit elements with a pack each
 _FEWEST_ONES_COLS = 17
 _FEWEST_FEW_ONES_COLS = 9  # of rows that would go by elements, in twice the accesses or more
+# Elements of a lane, where a warp keeps a row as floats by as few accesses of so many bytes as hold it, as in
+# exact_rows.cuh; and the columns that less takes.
+_EXACT_ELEMENTS = {16: (16, 24, 32, 40, 48, 64)} | dict.fromkeys((8, 4), (12, 16, 20, 24, 32, 40, 52, 64))
+_SHORTER_THAN_EXACT = 256
 # In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
 # their rows, eight for each that there is and so many once.
 ONES_UNLESS_KEPT = 12 * 2**20
@@ -68,6 +72,7 @@ def launch_rows(
     pairs: bool = False,
     slab: Short | None = None,
     held: Held | None = None,
+    exact: bool = False,
 ) -> None:
     """Launch ``<name>_lanes_8``, ``_warp_1``, ``_block_4`` or another over the rows of ``x``, (rows, cols).
 
@@ -79,14 +84,15 @@ def launch_rows(
     there are ``<name>_ones_4_by_<bytes>`` to ``_32`` for narrow short rows of 16 bits, unless they cost so
     much more than slabs. ``pairs``: there are ``<name>_pairs_1`` to ``_8`` for many short rows that are
     packed. ``slab``: how those that are not go by way of shared memory, where they are many. ``held``: there
-    are ``<name>_held_8_1`` and so on for rows of 16-bit elements that a thread holds there.
+    are ``<name>_held_8_1`` and so on for rows of 16-bit elements that a thread holds there. ``exact``: there
+    are ``<name>_exact_12_by_8`` and so on for rows of 16-bit elements that are neither short nor long.
     """
     rows, cols = x.shape
     tensors = (x, *others)
     access = access_bytes(cols, *tensors)
     are_few = rows <= _FEW_ROWS and cols <= _FEW_PACKED_COLS and x.element_size() == _HELD_BYTES
     few_elements = 0 < cols <= by_elements and (access < PACK_BYTES or are_few)
-    if found := ones_of(x, access, ones):
+    if found := ones_of(x, access, ones) or (exact_of(x, access) if exact else None):
         group, grid, block = found
     elif slab and (found := many_short_rows(slab, x, *others)):
         name, grid, block, shared = _slab_kernel(name, x, found, held)
@@ -139,6 +145,17 @@ def ones_of(
     if not lanes or not takes or cols < fewest or rows * (9 * lanes * pack - 8 * cols) > most:
         return None
     return f"ones_{lanes}_by_{access}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
+
+
+def exact_of(x: torch.Tensor, access: int) -> tuple[str, int, int] | None:
+    """``exact_12_by_8`` or another, its blocks and their threads, for rows that begin on ``access`` bytes."""
+    rows, cols = x.shape
+    if x.element_size() != _HELD_BYTES or cols <= _SHORTER_THAN_EXACT:
+        return None
+    each = next((each for each in _EXACT_ELEMENTS.get(access, ()) if cols <= each * _WARP), None)
+    if each is None:
+        return None
+    return f"exact_{each}_by_{access}", -(-rows * _WARP // _LANES_THREADS), _LANES_THREADS
 
 
 def _elements_group(rows: int, cols: int) -> tuple[str, int, int]:

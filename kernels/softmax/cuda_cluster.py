@@ -2,7 +2,8 @@
 
 import torch
 
-from roofscope.kernels.shared.row_parts import HeldRegisters, launch_clusters
+from roofscope.kernels.shared.held_rows import HeldRegisters
+from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)

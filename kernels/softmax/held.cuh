@@ -47,7 +47,10 @@ struct HeldSoftmax : Softmax {
     template <int PACKS>
     struct Kept {
         KeptPowers<PACKS> powers;
-        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) { return powers.find(found); }
+        template <bool SPARES>
+        __device__ __forceinline__ Statistic find(const Bits (&found)[PACKS], int) {
+            return powers.find(found);
+        }
         __device__ __forceinline__ void map(
             const HeldSoftmax&, int p, const Extra&, const Whole& whole, float (&values)[PACK]
         ) const {
@@ -56,7 +59,7 @@ struct HeldSoftmax : Softmax {
             for (int i = 0; i < PACK; ++i) values[i] = powers.of[p][i] * factor;
         }
     };
-    template <int PACKS, bool ALIGNED>
+    template <int PACKS, bool ALIGNED, template <int, bool> class>
     struct Extras {
         __device__ __forceinline__ void load(const HeldSoftmax&, const HeldShare<ALIGNED>&) {}
         __device__ __forceinline__ Extra at(int, const HeldShare<ALIGNED>&) const { return {}; }

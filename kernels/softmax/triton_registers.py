@@ -16,7 +16,7 @@ import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
 from roofscope.kernels.shared.limits import require_row_in_tile
-from roofscope.kernels.shared.row_tiles import row_tile
+from roofscope.kernels.shared.row_tiles import SOFTMAX_TILES, fitted_tile
 
 DOMAIN = "cols <= 2**20"
 
@@ -62,7 +62,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if x.numel():
         require_row_in_tile("softmax/triton_registers", cols)
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, cols, per_warp=512)
+        height, warps = fitted_tile(rows, cols, SOFTMAX_TILES, per_warp=512)
         whole = cols == width and rows % height == 0
         _softmax[(triton.cdiv(rows, height),)](
             x, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps

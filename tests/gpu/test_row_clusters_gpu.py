@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from roofscope.kernels.shared import row_parts
+from roofscope.kernels.shared import held_rows, row_parts
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.tests.gpu.programs import hopper_program
@@ -20,6 +20,7 @@ SHAPES = (  # rows, columns; of either parity, as rows then begin at one alignme
     *((3, 5), (2, 4096), (300, 4099), (40, 9356), (200, 5120), (200, 20000), (64, 16384), (8, 131_071)),
     *((5, 65536), (5, 65537), (100, 20001), (66, 65536), (6, 131_072), (2, 194_384), (2, 194_382)),
     *((12, 253_112), (24, 131_072), (113, 38_068), (57, 43_479), (27, 69_670), (13, 203_844), (119, 75_744)),
+    *((9, 114_614), (36, 101_392), (15, 63_032), (56, 33_918), (1, 243_988), (2, 225_704)),
     # Those that are too many or too long for it.
     *((20, 194_382), (400, 20001), (2, 300001)),
     *((1200, 30080), (500, 40001), (400, 70001), (70, 262145)),  # many, by 1 to 16 blocks
@@ -47,16 +48,43 @@ def test_rows_held_by_clusters_of_each_size(kernel: Kernel, version: Implementat
     name = kernel.spec.name
     program = hopper_program(name, version.stem, dtype)
     pack = 16 // torch.tensor([], dtype=getattr(torch, dtype)).element_size()
-    for blocks, packs in itertools.product((2, 4, 8, 16), row_parts._HELD_PACKS):
+    for blocks, packs in itertools.product((2, 4, 8, 16), held_rows._HELD_PACKS):
         for threads in (32, 96, 256):
             room = blocks * packs * threads * pack
             for cols in (room, room - 5 * pack, room - 1, room - pack - 1, room // 3 + 1, pack + 3):
-                if cols % pack and packs not in row_parts._HELD_PACKS_ANY:
+                if cols % pack and packs not in held_rows._HELD_PACKS_ANY:
                     continue
                 inputs = random_inputs(kernel, {"rows": 2 * pack + 1, "cols": cols}, dtype, device="cuda")
                 outputs = tuple(torch.empty_like(inputs[0]) for _ in kernel.spec.outputs)
-                shape = row_parts.HeldShape(blocks, packs, threads)
-                row_parts.launch_held(program, f"{name}_cluster", shape, *inputs, *outputs)
+                shape = held_rows.HeldShape(blocks, packs, threads)
+                held_rows.launch_held(program, f"{name}_cluster", shape, *inputs, *outputs)
+                error = relative_error(outputs, reference(kernel, inputs))
+                assert error <= kernel.spec.tolerance.of(dtype), f"{shape}, {cols} columns"
+
+
+VECTORS = {"layer_norm": 2, "rms_norm": 1, "add_rms_norm": 1}
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+@pytest.mark.parametrize(
+    ("kernel", "version"), [pair for pair in CLUSTERS if pair[0].spec.name in VECTORS], ids=name_of
+)
+def test_rows_held_beside_columns_in_shared_memory(
+    kernel: Kernel, version: Implementation, dtype: Dtype
+) -> None:
+    """All such kernels, with all that a block holds, a few elements less, and next to nothing."""
+    name = kernel.spec.name
+    program = hopper_program(name, version.stem, dtype)
+    pack = 16 // torch.tensor([], dtype=getattr(torch, dtype)).element_size()
+    for blocks, packs in itertools.product((2, 8, 16), held_rows._COPIED_PACKS):
+        for threads in (32, 96, 256):
+            room = blocks * packs * threads * pack
+            for cols in (room, room - 5 * pack, room - 1, room - pack - 1, room // 3 + 1, pack + 3):
+                inputs = random_inputs(kernel, {"rows": 2 * pack + 1, "cols": cols}, dtype, device="cuda")
+                outputs = tuple(torch.empty_like(inputs[0]) for _ in kernel.spec.outputs)
+                shape = held_rows.HeldShape(blocks, packs, threads, copied=True)
+                how = {"vectors": VECTORS[name]}
+                held_rows.launch_held(program, f"{name}_cluster", shape, *inputs, *outputs, **how)
                 error = relative_error(outputs, reference(kernel, inputs))
                 assert error <= kernel.spec.tolerance.of(dtype), f"{shape}, {cols} columns"
 

@@ -42,6 +42,9 @@ NORMS = (  # kept by 1 to 16 lanes, few and many; by a pack each; neither
     *((70_049, 10), (4808, 10), (8566, 12), (4015, 14), (1, 10), (43_416, 10)),
     *((5003, 520), (301, 664), (4, 768), (3, 776)),  # a warp a row, three packs a lane or four
     *((30_001, 62), (5, 250), (41_001, 250), (278_332, 26), (50_001, 60), (50_001, 126)),
+    # A warp a row, by as few accesses as hold it.
+    *((37, border + beside) for border in range(256, 2049, 128) for beside in (-8, -4, -2, 0, 2, 4, 8)),
+    *((5003, 340), (1590, 974), (947, 1642), (1, 1664), (3, 1666)),
 )
 BORDERS = {
     **dict.fromkeys(IN_REGISTERS, NORMS),

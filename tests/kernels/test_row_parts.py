@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.kernels.shared import row_parts
+from roofscope.kernels.shared import held_rows, row_parts
 from roofscope.kernels.shared.rows import access_bytes, launch_rows
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
@@ -174,20 +174,21 @@ def test_few_long_rows_that_are_copied_have_no_more_threads_than_a_quarter_of_th
 def test_few_rows_are_kept_in_registers(rows: int, cols: int, shape: tuple[int, int, int] | None) -> None:
     """As was fastest on an H200, in bfloat16, or nearly."""
     packs, beside = divmod(cols * 2, 16)
-    assert row_parts.held_shape(rows, packs, MULTIPROCESSORS, HELD, aligned=not beside) == shape
+    found = held_rows.held_shape(rows, packs, MULTIPROCESSORS, HELD, aligned=not beside)
+    assert found == (shape and held_rows.HeldShape(*shape))
 
 
 @pytest.mark.parametrize("most", [8, 16])
 @pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
 def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int, most: int) -> None:
     packs, beside = divmod(row_bytes, 16)
-    if found := row_parts.held_shape(rows, packs, MULTIPROCESSORS, HELD, most, aligned=not beside):
+    if found := held_rows.held_shape(rows, packs, MULTIPROCESSORS, HELD, most, aligned=not beside):
         assert found.blocks * found.threads * found.packs >= packs
         assert found.blocks in (2, 4, 8, 16)
         assert found.blocks <= most
-        assert found.packs in (row_parts._HELD_PACKS_ANY if beside else row_parts._HELD_PACKS)
+        assert found.packs in (held_rows._HELD_PACKS_ANY if beside else held_rows._HELD_PACKS)
         assert found.threads % 32 == 0
-        assert 32 <= found.threads <= row_parts._HELD_THREADS
+        assert 32 <= found.threads <= held_rows._HELD_THREADS
 
 
 @pytest.mark.parametrize(
@@ -212,12 +213,13 @@ def test_few_rows_go_by_kernels_that_hold_them(
 @pytest.mark.parametrize(
     ("rows", "cols", "kernel", "of_layer_norm"),
     [
-        (12, 253_112, "_held_8", ""),
-        (8, 253_112, "_held_8", ""),
+        (12, 253_112, "_held_8", "_copied_8"),
+        (8, 253_112, "_held_8", "_copied_8"),
         (113, 38_068, "_held_4_any", ""),
         (57, 43_479, "_held_4_any", ""),
-        (27, 69_670, "_held_4_any", ""),
-        (16, 69_670, "_held_4_any", ""),
+        (27, 69_670, "_held_4_any", "_copied_4_any"),
+        (16, 69_670, "_held_4_any", "_copied_4_any"),
+        (9, 114_614, "_held_4_any", "_held_8_any"),
         (100, 30_080, "_held_2", "_held_2"),
         (200, 20_000, "_held_4", "_held_2"),
         (8, 131_071, "_held_4_any", "_held_8_any"),
@@ -239,7 +241,7 @@ def test_layer_norm_holds_fewer_rows(rows: int, cols: int, kernel: str, of_layer
     assert names == [f"softmax_cluster{kernel}", f"layer_norm_cluster{of_layer_norm}"]
 
 
-@pytest.mark.parametrize(("rows", "balanced"), [(1, False), (4, False), (5, True), (8, True), (9, False)])
+@pytest.mark.parametrize(("rows", "balanced"), [(1, False), (4, False), (5, True), (8, True), (24, True)])
 def test_large_clusters_that_nearly_fill_the_device_are_balanced(rows: int, balanced: bool) -> None:
     program, x = Program(), on_no_device(rows, 2**17)
     row_parts.launch_clusters(program, "softmax_cluster", x, x, held=HELD)
@@ -247,12 +249,43 @@ def test_large_clusters_that_nearly_fill_the_device_are_balanced(rows: int, bala
     assert options["balanced"] == balanced
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "cols", "kernel"),
+    [
+        ("add_rms_norm", 13, 203_844, "_copied_8_any"),
+        ("add_rms_norm", 11, 137_792, "_held_8"),
+        ("add_rms_norm", 15, 63_032, "_copied_2"),
+        ("add_rms_norm", 5, 30_000, "_held_2"),
+        ("rms_norm", 36, 101_392, "_copied_8"),
+        ("rms_norm", 6, 69_552, "_copied_4"),
+        ("rms_norm", 11, 119_932, "_held_4_any"),
+    ],
+)
+def test_columns_are_copied_where_more_blocks_then_run(name: str, rows: int, cols: int, kernel: str) -> None:
+    found = CATALOG.kernel(name)
+    assert found is not None
+    program, x = Program(), on_no_device(rows, cols)
+    w = torch.empty(cols, dtype=x.dtype, device="meta")
+    inputs = (x, x, w) if name == "add_rms_norm" else (x, w)
+    load_module(found.folder / "cuda_cluster.py").run(program, *inputs)
+    ((launched, (blocks, _), threads, options),) = program.launched
+    assert launched == f"{name}_cluster{kernel}"
+    packs = int(kernel.split("_")[2])
+    assert blocks * threads * packs >= cols * 2 // 16
+    room = (threads * packs + kernel.endswith("any")) * 16
+    assert options.get("shared_bytes") == (room if "copied" in kernel else None)
+
+
 def test_kernels_of_all_packs_that_are_held_are_there() -> None:
     text = (LIBRARY / "shared" / "held_rows.cuh").read_text()
     kernels = re.findall(r"KERNEL\((\d), (\w+), (\w+)\)", text)
-    aligned = [(str(packs), str(packs), "true") for packs in row_parts._HELD_PACKS]
-    anywhere = [(str(packs), f"{packs}_any", "false") for packs in row_parts._HELD_PACKS_ANY]
-    assert kernels == aligned + anywhere
+
+    def named(packs: tuple[int, ...], suffix: str, aligned: str) -> list[tuple[str, str, str]]:
+        return [(str(each), f"{each}{suffix}", aligned) for each in packs]
+
+    held = named(held_rows._HELD_PACKS, "", "true") + named(held_rows._HELD_PACKS_ANY, "_any", "false")
+    copied = named(held_rows._COPIED_PACKS, "", "true") + named(held_rows._COPIED_PACKS, "_any", "false")
+    assert kernels == held + copied
 
 
 @pytest.mark.parametrize(
@@ -301,14 +334,36 @@ def test_narrow_accesses_hold_rows_that_start_on_fewer_bytes(kernel: str, rows: 
     assert block <= 512
 
 
+@pytest.mark.parametrize("kernel", ["layer_norm", "rms_norm"])
+def test_rows_of_a_warp_have_all_that_their_kernels_take_for_granted(kernel: str) -> None:
+    text = (LIBRARY / "shared" / "exact_rows.cuh").read_text()
+    by_bytes = text.replace("NAME##_exact_", "").replace("##BYTES", "BYTES")
+    found = re.findall(r"KERNEL\((\d+)_by_(\w+), 32, (\d+), (\d+), ", by_bytes)
+    least = {(each, by): int(columns) for each, by, same, columns in found if each == same}
+    assert len(least) == len(found)
+    run = load_module(LIBRARY / kernel / "cuda_registers.py").run
+    for cols in (*range(258, 2050, 2), 2052, 2056):
+        program, x = Program(), on_no_device(1001, cols)
+        w = torch.empty(cols, dtype=x.dtype, device="meta")
+        run(program, x, *([w, w] if kernel == "layer_norm" else [w]))
+        ((name, grid, block, _),) = program.launched
+        exact = re.fullmatch(rf"{kernel}_exact_(\d+)_by_(\d+)", name)
+        assert bool(exact) == (cols <= 2048)
+        if exact:
+            each, by = exact.groups()
+            assert int(by) == access_bytes(cols, x)
+            assert least[each, "16" if by == "16" else "BYTES"] < cols <= 32 * int(each)
+            assert grid * block >= 1001 * 32
+
+
 @pytest.mark.parametrize(
     ("header", "constant", "value"),
     [
         ("row_parts.cuh", "MOST_THREADS", row_parts._MOST_THREADS),
         ("row_parts.cuh", "LINE_PACKS", row_parts._LINE_PACKS),
-        ("held_rows.cuh", "HELD_THREADS", row_parts._HELD_THREADS),
+        ("held_rows.cuh", "HELD_THREADS", held_rows._HELD_THREADS),
         ("row_split.cuh", "SPLIT_THREADS", row_parts._SPLIT_THREADS),
-        ("row_cluster.cuh", "MOST_BLOCKS", row_parts._MOST_CLUSTER),
+        ("row_cluster.cuh", "MOST_BLOCKS", held_rows.MOST_CLUSTER),
     ],
 )
 def test_launchers_and_sources_have_the_same_constants(header: str, constant: str, value: int) -> None:
