@@ -14,6 +14,7 @@
 #include "shared/long_sums.cuh"
 #include "shared/one_row.cuh"
 #include "shared/short_sums.cuh"
+#include "shared/wgmma_classes.cuh"
 #include "shared/wgmma_kernels.cuh"
 #include "matmul/finish.cuh"
 
@@ -23,5 +24,6 @@ FEW_ROWS_KERNELS(Finish{})
 ONE_ROW_KERNEL(Finish{})
 LONG_SUMS_KERNELS(Finish{})
 SHORT_SUMS_KERNELS(Finish{})
+CLASSES_KERNELS(Finish{})
 
 #endif

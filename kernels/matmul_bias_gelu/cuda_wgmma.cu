@@ -12,6 +12,7 @@
 #include "shared/long_sums.cuh"
 #include "shared/one_row.cuh"
 #include "shared/short_sums.cuh"
+#include "shared/wgmma_classes.cuh"
 #include "shared/wgmma_kernels.cuh"
 #include "matmul_bias_gelu/finish.cuh"
 
@@ -21,5 +22,6 @@ FEW_ROWS_KERNELS(FINISH)
 ONE_ROW_KERNEL(FINISH)
 LONG_SUMS_KERNELS(FINISH)
 SHORT_SUMS_KERNELS(FINISH)
+CLASSES_KERNELS(FINISH)
 
 #endif
