@@ -43,7 +43,8 @@ class ClassesTile:
 
     def time_ns(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> float:
         """About the time, of tiles that so many blocks share, with what lies in memory already whole."""
-        count, steps = tiles(m, k), -(-(-(-(k + _UNIT) // _STEP)) // cluster)
+        count = tiles(m, k)
+        steps = math.ceil((k + _UNIT) / _STEP / cluster)
         bytes_a, bytes_b = m / count * _STEP * 2, n * _STEP * 2
 
         def step_ns(blocks: int) -> float:
