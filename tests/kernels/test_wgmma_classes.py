@@ -32,6 +32,10 @@ class Recorder:
         self.launches.append((name, grid, arguments, given))
 
 
+def itself(matrix: torch.Tensor, _: tuple[int, ...]) -> torch.Tensor:
+    return matrix
+
+
 def box(matrix: torch.Tensor, row: int, column: int, rows: int, columns: int) -> torch.Tensor:
     """As the tensor memory accelerator gives it: zeros outside, from whole 16 bytes on."""
     assert column % 8 == 0
@@ -49,7 +53,7 @@ def box(matrix: torch.Tensor, row: int, column: int, rows: int, columns: int) ->
 @pytest.mark.parametrize("m", [8, 9, 15, 1024, 1031])
 def test_boxes_of_classes_make_the_product(k: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As wgmma_classes.cuh takes them: each row of C from one tile, neighbours of its row of A cleared."""
-    monkeypatch.setattr(wgmma_classes, "tensor_map", lambda matrix, _: matrix)
+    monkeypatch.setattr(wgmma_classes, "tensor_map", itself)
     recorder: Any = Recorder()
     a, b = torch.randint(-4, 5, (m, k)).to(torch.bfloat16), torch.randint(-4, 5, (k, 8)).to(torch.bfloat16)
     result = multiply_classes(recorder, a, b, torch.bfloat16, cluster=2)
