@@ -94,8 +94,8 @@ __device__ __forceinline__ void multiply_classes(
     const unsigned rows = m / classes + is_longer;
     if (row >= rows) return;  // the whole cluster
     const int shift = static_cast<int>(number * k % 8);
-    const int begin = static_cast<int>(number) * k - shift,
-              end = k + shift;  // of the class, and behind it from there on
+    // Where boxes begin, and what of these is behind the class.
+    const int begin = static_cast<int>(number) * k - shift, end = k + shift;
     const int steps = (end + STEP_K - 1) / STEP_K;
     const int first = steps * part / parts, last = steps * (part + 1) / parts;
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
