@@ -14,15 +14,18 @@ _UNIT = 8  # elements in 16 bytes
 _ROWS = 128  # of a tile
 _STEP = 64  # of k
 _THREADS = 288
-_CLUSTERS = (1, 2, 4, 8)
 _LEAST_ELEMENTS = 2**21  # of A, below which a copy of it is no matter
 _LEAST_SHARE = 4  # times as many elements as B and C have
 _MOST_K = 2**27  # so that a row of all classes is counted in 32 bits
-# About the times, in ns and bytes, not fitted yet.
-_MEMORY_BYTES_PER_NS, _L2_BYTES_PER_NS = 3300, 5000
-_LATENCY_NS = 1400  # of a box
-_COLUMN_NS = 2.2  # of products, of a step of 128 rows
-_START_NS, _MEET_NS, _PADDING_NS = 5000, 1500, 2500
+# Blocks of a cluster, and the part of the multiprocessors that has room for such clusters at once, as an H200's
+# driver says: a cluster lies in one group of them, whose number is no multiple of it.
+_ROOM = {1: 1, 2: 1, 4: 10 / 11, 8: 10 / 11}
+
+# About the times, fitted to those of 45 sizes on an H200, each by four clusters.
+_START_NS, _PADDING_NS = 3430, 1400
+_BLOCK_NS, _MEETING_BLOCK_NS, _MEETING_COLUMN_NS = 1050, 230, 12.7
+_LATENCY_NS, _COLUMN_NS, _BYTES_PER_NS = 308, 2.26, 4220  # of a step
+_ELEMENT_NS, _ODD_ELEMENT_NS = 0.00165, 0.0025  # of C, and of a C stored element by element
 
 
 @dataclass(frozen=True)
@@ -42,24 +45,28 @@ class ClassesTile:
         return self.stages * ((_ROWS + self.columns) * _STEP * 2 + 16)
 
     def time_ns(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> float:
-        """About the time, of tiles that so many blocks share, with what lies in memory already whole."""
+        """About the time, of tiles that so many blocks share, with what lies in memory already whole.
+
+        A step waits for memory's latency, for its bandwidth and for products of other blocks, none of which
+        hides another wholly. A last round of few blocks has short steps, but a start and an end as others.
+        """
         count = tiles(m, k)
         steps = math.ceil((k + _UNIT) / _STEP / cluster)
-        bytes_a, bytes_b = m / count * _STEP * 2, n * _STEP * 2
+        step_bytes = m / count * _STEP * 2
+        around_ns = _BLOCK_NS
+        if cluster > 1:
+            around_ns += cluster * _MEETING_BLOCK_NS + self.columns * _MEETING_COLUMN_NS
 
-        def step_ns(blocks: int) -> float:
+        def round_ns(blocks: int) -> float:
             """Of so many at once."""
-            return max(
-                _LATENCY_NS / self.stages,
-                blocks * bytes_a / _MEMORY_BYTES_PER_NS,
-                blocks * (bytes_a + bytes_b) / _L2_BYTES_PER_NS,
-                -(-blocks // multiprocessors) * self.columns * _COLUMN_NS,
-            )
+            products_ns = -(-blocks // multiprocessors) * self.columns * _COLUMN_NS
+            memory_ns = blocks * step_bytes / _BYTES_PER_NS
+            return around_ns + steps * math.hypot(_LATENCY_NS, products_ns, memory_ns)
 
-        slots = self.together * multiprocessors
+        slots = round(self.together * multiprocessors * _ROOM[cluster])
         rounds, rest = divmod(count * cluster, slots)
-        all_steps_ns = steps * (rounds * step_ns(slots) + (step_ns(rest) if rest else 0))
-        return _START_NS + all_steps_ns + (cluster > 1) * _MEET_NS
+        stores_ns = m * n * (_ELEMENT_NS + n % 2 * _ODD_ELEMENT_NS)
+        return _START_NS + rounds * round_ns(slots) + (round_ns(rest) if rest else 0) + stores_ns
 
 
 TILES = (ClassesTile(64, 4, 2), ClassesTile(128, 3, 2), ClassesTile(256, 4, 1))
@@ -85,7 +92,7 @@ def best(
     if not tall or not takes(a, b) or a.shape[1] % _UNIT == 0:
         return None
     tile = next(tile for tile in TILES if n <= tile.columns)
-    time_ns, cluster = min((tile.time_ns(c, m, n, k, multiprocessors), c) for c in _CLUSTERS)
+    time_ns, cluster = min((tile.time_ns(c, m, n, k, multiprocessors), c) for c in _ROOM)
     product = functools.partial(multiply_classes, cluster=cluster)
     return time_ns + (0 if is_whole(b) else _PADDING_NS), product
 

@@ -18,6 +18,7 @@ from roofscope.kernels.shared.loose_rows import (
 )
 from roofscope.kernels.shared.loose_tiles import multiply_long_sums, multiply_short_sums
 from roofscope.kernels.shared.one_row import multiply_one_row, one_row_choice, width_of
+from roofscope.kernels.shared.wgmma_classes import multiply_classes
 from roofscope.kernels.shared.wgmma_plans import best
 
 MULTIPROCESSORS = 132
@@ -72,6 +73,7 @@ def test_rows_are_taken_as_they_lie_where_that_is_faster() -> None:
     assert chosen(3000, 401, 21) is multiply_short_sums
     assert chosen(7521, 2669, 91) is None  # a copy of A and B is little beside C
     assert chosen(408, 33, 431) is multiply_long_sums
+    assert chosen(7399, 62, 10430) is multiply_classes  # a copy of A takes twice the time of reading it
     assert chosen(78, 44, 2982) is None  # tiles that eight blocks share take less, and the copy with them
     assert chosen(3000, 4000, 24) is None
     assert chosen(4001, 4001, 4001) is None

@@ -103,8 +103,41 @@ def test_classes_have_tiles_of_their_own() -> None:
     assert tiles(7773, 5562) == 4 * 16
 
 
-def chosen(m: int, n: int, k: int) -> Any:
+@pytest.mark.parametrize(
+    ("m", "n", "k", "cluster"),
+    [
+        (1000, 40, 14003, 8),  # few tiles and many steps
+        (2351, 117, 13014, 8),
+        (4498, 39, 9267, 4),
+        (4516, 50, 3829, 4),
+        (1859, 150, 5530, 4),  # where eight would need a second round
+        (7773, 26, 5562, 2),
+        (4100, 130, 9001, 2),
+        (16000, 250, 3001, 1),  # as many tiles as multiprocessors
+        (11666, 16, 853, 1),
+    ],
+)
+def test_clusters_are_those_that_measured_the_fastest(m: int, n: int, k: int, cluster: int) -> None:
+    product = product_of(m, n, k)
+    assert isinstance(product, functools.partial)
+    assert product.func is multiply_classes
+    assert product.keywords == {"cluster": cluster}
+
+
+@pytest.mark.parametrize(
+    "sizes", [(3870, 172, 1909), (6656, 134, 1274), (2464, 217, 2549), (500, 30, 15999), (1857, 66, 1161)]
+)
+def test_tiles_behind_a_copy_stay_where_they_measured_faster(sizes: tuple[int, int, int]) -> None:
+    """Classes of many columns take few stages of large steps, and a small A is copied within L2."""
+    assert chosen(*sizes) is None
+
+
+def product_of(m: int, n: int, k: int) -> Any:
     a, b = torch.empty(m, k, dtype=torch.bfloat16), torch.empty(k, n, dtype=torch.bfloat16)
     time_ns = best(m, n, -(-k // STEP), MULTIPROCESSORS)[1].time_ns
-    product = faster_than_tiles(a, b, time_ns, MULTIPROCESSORS)
+    return faster_than_tiles(a, b, time_ns, MULTIPROCESSORS)
+
+
+def chosen(m: int, n: int, k: int) -> Any:
+    product = product_of(m, n, k)
     return product.func if isinstance(product, functools.partial) else product
