@@ -60,7 +60,7 @@ def test_what_is_not_finite_stays_in_its_row(value: float) -> None:
         expected = a[::2].double() @ b.double()
         for cluster in CLUSTERS:
             result = multiply_classes(program, a, b, a.dtype, cluster=cluster)
-            assert relative_error((result[::2],), expected) < 0.01, f"{m} x {n} x {k} by {cluster}"
+            assert relative_error((result[::2],), (expected,)) < 0.01, f"{m} x {n} x {k} by {cluster}"
             assert not result[1::2].isfinite().any()
 
 
