@@ -17,8 +17,8 @@ _THREADS = 288
 _LEAST_ELEMENTS = 2**21  # of A, below which a copy of it is no matter
 _LEAST_SHARE = 4  # times as many elements as B and C have
 _MOST_K = 2**27  # so that a row of all classes is counted in 32 bits
-# Blocks of a cluster, and the part of the multiprocessors that has room for such clusters at once, as the driver
-# of an H200 says: a cluster lies in one group of them, whose number is no multiple of it.
+# Blocks of a cluster, and the part of the multiprocessors that such clusters find room on at once, as the
+# driver of an H200 says: a cluster lies in one group of them, whose number is no multiple of it.
 _ROOM = {1: 1, 2: 1, 4: 10 / 11, 8: 10 / 11}
 
 # About the times, fitted to those of 45 sizes on an H200, each by four clusters.
