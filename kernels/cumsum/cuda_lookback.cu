@@ -9,7 +9,7 @@
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
 //   It reads them while the words that it waits on are still being zeroed, if all blocks run at once. On Hopper so many
 //   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and a row of some hundred
-//   kilobytes has a cluster (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one, in
+//   kilobytes has a cluster, or some of them (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one, in
 //   shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
@@ -220,10 +220,11 @@ extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
     cumsum_by_ring(x, y, words, rows, cols, tiles);
 }
 
-#define CLUSTER_KERNEL(PACKS)                                                                   \
-    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1) cumsum_cluster_##PACKS(       \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
-        cumsum_by_cluster<PACKS>(x, y, rows, cols);                                             \
+#define CLUSTER_KERNEL(PACKS)                                                                  \
+    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1) cumsum_cluster_##PACKS(      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols,  \
+        long long parts) {                                                                     \
+        cumsum_by_cluster<PACKS>(x, y, rows, cols, parts);                                     \
     }
 
 CLUSTER_KERNEL(1)

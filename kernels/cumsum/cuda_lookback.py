@@ -29,11 +29,13 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
-# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and how many
-# threads of a block are enough: to start more takes longer than a thread does with more packs.
+# Few rows of some hundred kilobytes have clusters: their blocks by the most bytes of a row, and how many threads
+# of a block are enough: to start more takes longer than a thread does with more packs.
 FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
-CLUSTERS = ((64 * 1024, 8), (896 * 1024, 16))
 CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 384
+CLUSTERS = ((64 * 1024, 8), (CLUSTER_THREADS * CLUSTER_PACKS[-1] * PACK_BYTES * 16, 16))
+# Longer rows have several, each of which reads all that lies before its part: of a row, and of all rows, at most.
+MOST_PARTS, MOST_CLUSTERS = 8, 16
 
 
 class Choice(NamedTuple):
@@ -44,6 +46,7 @@ class Choice(NamedTuple):
     threads: int
     tiles: int = 0  # of a row, where blocks look back
     cluster: int = 1  # blocks
+    parts: int = 0  # of a row, with a cluster each
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -106,13 +109,17 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
 
 
 def by_cluster(rows: int, row_bytes: int) -> Choice | None:
-    """A cluster a row, where it is long enough for one and not too long."""
-    cluster = next((blocks for most, blocks in CLUSTERS if row_bytes <= most), 0)
-    if row_bytes <= LEAST_CLUSTER_BYTES or not cluster:
+    """A cluster a row or more, where it is long enough for one and not too long."""
+    if row_bytes <= LEAST_CLUSTER_BYTES:
         return None
-    of_block = -(-row_bytes // (cluster * PACK_BYTES))
-    packs = next((p for p in CLUSTER_PACKS if of_block <= p * CLUSTER_THREADS), CLUSTER_PACKS[-1])
-    return Choice(f"cluster_{packs}", rows * cluster, -(-of_block // (packs * WARP)) * WARP, cluster=cluster)
+    most, cluster = next((pair for pair in CLUSTERS if row_bytes <= pair[0]), CLUSTERS[-1])
+    parts = -(-row_bytes // most)
+    if parts > 1 and (parts > MOST_PARTS or rows * parts > MOST_CLUSTERS):
+        return None
+    of_block = -(-row_bytes // (parts * cluster * PACK_BYTES))
+    packs = next(p for p in CLUSTER_PACKS if of_block <= p * CLUSTER_THREADS)
+    threads = -(-of_block // (packs * WARP)) * WARP
+    return Choice(f"cluster_{packs}", rows * parts * cluster, threads, cluster=cluster, parts=parts)
 
 
 def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
@@ -135,7 +142,8 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
     name = f"cumsum_{chosen.name}"
     if not chosen.tiles:
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
-        sizes, cluster = (rows, cols), chosen.cluster
+        sizes = (rows, cols, chosen.parts) if chosen.parts else (rows, cols)
+        cluster = chosen.cluster
         program.launch(name, chosen.blocks, chosen.threads, x, y, *sizes, overlaps=True, cluster=cluster)
         return
     is_ring = chosen.name == "ring"

@@ -40,7 +40,10 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
     for rows, row_bytes, is_hopper in product(
         (1, 3, 38, 131, 1000, 70_001),
-        (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 680_000, 10**6, 2**21 + 4, 2**28),
+        (
+            *(2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 393_216, 393_232, 680_000),
+            *(10**6, 1_572_880, 2**21 + 4, 3_145_728, 3_145_732, 2**28),
+        ),
         (True, False),
     ):
         ring = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=True)
@@ -70,11 +73,13 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
             assert (kind == "resident") == (chosen.blocks <= at_once)
         elif kind == "cluster":
             assert is_hopper
-            assert chosen.blocks == rows * chosen.cluster
+            assert chosen.blocks == rows * chosen.parts * chosen.cluster
             assert chosen.threads % module.WARP == 0
-            assert chosen.threads <= module.WIDE_THREADS
+            assert chosen.threads <= module.CLUSTER_THREADS
             held = chosen.threads * int(packs) * module.PACK_BYTES
-            assert chosen.cluster // 2 * held < row_bytes <= chosen.cluster * held
+            assert chosen.cluster // 2 * held < row_bytes <= chosen.parts * chosen.cluster * held
+            # The last cluster has something, so that all packs before its part are whole but the first one.
+            assert (chosen.parts - 1) * chosen.cluster * held <= row_bytes - 2 * module.PACK_BYTES
         else:
             assert chosen.blocks == rows
 
