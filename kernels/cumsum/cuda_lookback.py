@@ -29,12 +29,13 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
-# Few rows of some hundred kilobytes have clusters: their blocks by the most bytes of a row, and how many threads
-# of a block are enough: to start more takes longer than a thread does with more packs.
+# Few rows of some hundred kilobytes have clusters: their blocks by the most bytes of a row, and how many
+# threads of a block are enough: to start more takes longer than a thread does with more packs.
 FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
 CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 384
 CLUSTERS = ((64 * 1024, 8), (CLUSTER_THREADS * CLUSTER_PACKS[-1] * PACK_BYTES * 16, 16))
-# Longer rows have several, each of which reads all that lies before its part: of a row, and of all rows, at most.
+# Longer rows have several, each of which reads all that lies before its part: at most so many of a row, and
+# of all rows.
 MOST_PARTS, MOST_CLUSTERS = 8, 16
 
 

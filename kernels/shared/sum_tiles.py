@@ -10,6 +10,8 @@ WIDEST = 1024  # columns of a tile
 TILE, SMALL_TILE, SMALLEST_TILE = 4096, 1024, 256  # elements
 MANY_PROGRAMS, ENOUGH_PROGRAMS = 1000, 250  # that all multiprocessors share well, or at all
 OF_WARP, WARPS = 256, 4  # elements of a warp where tiles are small, and warps at most
+# Loads of rows that begin on no 16 bytes are of single elements: of short ones a warp has more under way.
+NARROW, OF_NARROW_WARP, ALIGNED_COLUMNS = 64, 1024, 4
 
 
 def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
@@ -23,7 +25,8 @@ def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
     for least, programs in ((SMALL_TILE, many), (SMALLEST_TILE, ENOUGH_PROGRAMS)):
         while height > 1 and height * width > least and triton.cdiv(rows, height) < programs:
             height //= 2
-    return height, width, min(max(height * width // OF_WARP, 1), WARPS)
+    of_warp = OF_NARROW_WARP if width <= NARROW and cols % ALIGNED_COLUMNS else OF_WARP
+    return height, width, min(max(height * width // of_warp, 1), WARPS)
 
 
 @triton.jit
