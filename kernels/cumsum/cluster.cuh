@@ -1,4 +1,4 @@
-// Running sums of few rows of some hundred kilobytes, some clusters of blocks a row, on Hopper and later.
+// Running sums of few rows of some hundred kilobytes and more, a cluster of blocks a row or some, on Hopper and later.
 //
 // Blocks that look back need words in memory, which another kernel has to zero for each call, and read them there. The
 // blocks of a cluster send their sums to one another's shared memory instead. A block has its part of the row in registers.
@@ -21,8 +21,8 @@ __device__ __forceinline__ void load_of_warp(Bits (&packs)[PACKS], const SCALAR*
     }
 }
 
-// Sum of what this block reads of the row before its cluster's part, from which other blocks read as much: as many packs
-// a thread as all clusters before have of a thread.
+// Sum of this block's share of all that lies in the row before its cluster's part: a thread reads as many packs as threads
+// of the parts before have.
 template <int PACKS>
 __device__ __forceinline__ float sum_before_part(const SCALAR* x, const Grid& grid, int parts, int blocks, int rank) {
     constexpr int AHEAD = 8;
@@ -42,8 +42,8 @@ __device__ __forceinline__ float sum_before_part(const SCALAR* x, const Grid& gr
     return sum;
 }
 
-// Of the row's `parts` this cluster has one. It adds up all that lies before by itself: to hear of it from other clusters
-// would take as long as reading some hundred kilobytes of L2 does.
+// Of the row's `parts` this cluster has one, and adds up all that lies before by itself: to hear of it from other clusters
+// would take longer than to read a hundred kilobytes a block.
 template <int PACKS>
 __device__ __forceinline__ void cumsum_by_cluster(
     const SCALAR* x, SCALAR* y, long long rows, long long cols, long long parts

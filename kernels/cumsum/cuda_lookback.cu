@@ -8,9 +8,9 @@
 //   tile, publishes its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
 //   It reads them while the words that it waits on are still being zeroed, if all blocks run at once. On Hopper so many
-//   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and a row of some hundred
-//   kilobytes has a cluster, or some of them (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one, in
-//   shared memory.
+//   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and few rows of some hundred
+//   kilobytes or more have clusters (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one,
+//   in shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
