@@ -25,6 +25,8 @@
 
 constexpr int THREADS = 256;        // as in cuda_lookback.py
 constexpr int WIDE_THREADS = 1024;  // as in cuda_lookback.py
+// Of a block of a cluster, at most, as there; two blocks in a multiprocessor let all of some clusters run at once.
+constexpr int CLUSTER_THREADS = 512, CLUSTER_BLOCKS = 2;
 // Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
 template <int PACKS>
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
@@ -220,11 +222,11 @@ extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
     cumsum_by_ring(x, y, words, rows, cols, tiles);
 }
 
-#define CLUSTER_KERNEL(PACKS)                                                                  \
-    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1) cumsum_cluster_##PACKS(      \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols,  \
-        long long parts) {                                                                     \
-        cumsum_by_cluster<PACKS>(x, y, rows, cols, parts);                                     \
+#define CLUSTER_KERNEL(PACKS)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_BLOCKS) cumsum_cluster_##PACKS(      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long parts) \
+    {                                                                                                          \
+        cumsum_by_cluster<PACKS>(x, y, rows, cols, parts);                                                     \
     }
 
 CLUSTER_KERNEL(1)
