@@ -8,9 +8,9 @@
 //   tile, publishes its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has
 //   room for more tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
 //   It reads them while the words that it waits on are still being zeroed, if all blocks run at once. On Hopper so many
-//   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and a row of some hundred
-//   kilobytes has a cluster (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one, in
-//   shared memory.
+//   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and few rows of some hundred
+//   kilobytes or more have clusters (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one,
+//   in shared memory.
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
@@ -25,6 +25,8 @@
 
 constexpr int THREADS = 256;        // as in cuda_lookback.py
 constexpr int WIDE_THREADS = 1024;  // as in cuda_lookback.py
+// Of a block of a cluster, at most, as there; two blocks in a multiprocessor let all of some clusters run at once.
+constexpr int CLUSTER_THREADS = 512, CLUSTER_BLOCKS = 2;
 // Blocks of long rows in a multiprocessor: elsewhere five spill, and smaller tiles need fewer.
 template <int PACKS>
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
@@ -220,10 +222,11 @@ extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
     cumsum_by_ring(x, y, words, rows, cols, tiles);
 }
 
-#define CLUSTER_KERNEL(PACKS)                                                                   \
-    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1) cumsum_cluster_##PACKS(       \
-        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
-        cumsum_by_cluster<PACKS>(x, y, rows, cols);                                             \
+#define CLUSTER_KERNEL(PACKS)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_BLOCKS) cumsum_cluster_##PACKS(      \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols, long long parts) \
+    {                                                                                                          \
+        cumsum_by_cluster<PACKS>(x, y, rows, cols, parts);                                                     \
     }
 
 CLUSTER_KERNEL(1)

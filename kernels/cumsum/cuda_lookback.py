@@ -29,11 +29,17 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
-# Few rows of some hundred kilobytes have a cluster each: its blocks by the most bytes of a row, and how many
-# threads of a block are enough: to start more takes longer than a thread does with more packs.
-FEW_CLUSTERS, LEAST_CLUSTER_BYTES = 4, 16 * 1024
-CLUSTERS = ((64 * 1024, 8), (896 * 1024, 16))
-CLUSTER_PACKS, CLUSTER_THREADS = (1, 2, 4), 384
+# Up to so many rows of more than so many bytes have clusters of so many blocks, fewer where rows are shorter.
+CLUSTER_ROWS = ((4, 16 * 1024), (16, SHORTEST_LONG_BYTES))
+SMALL_CLUSTER, CLUSTER, MOST_SMALL_BYTES = 8, 16, 64 * 1024
+CLUSTER_PACKS = (1, 2, 4)
+# What a cluster has of a row, in turn: threads of a block, packs of each, the most parts of a row, and rows.
+# To start more threads takes longer than one does with more packs.
+SHARES = ((384, 4, 1, 16), (384, 2, 7, 1), (384, 4, 6, 16), (512, 4, 6, 16))
+# A cluster reads all that lies before its part: at most so many bytes of all rows, and so many again. Then
+# the most clusters where rows have up to two parts, and where they have more, whose last ones read the most.
+MOST_CLUSTER_BYTES, MOST_AGAIN_BYTES = 7 * 2**20, 15 * 2**19
+MOST_CLUSTERS_OF_PAIRS, MOST_CLUSTERS = 24, 12
 
 
 class Choice(NamedTuple):
@@ -44,6 +50,7 @@ class Choice(NamedTuple):
     threads: int
     tiles: int = 0  # of a row, where blocks look back
     cluster: int = 1  # blocks
+    parts: int = 0  # of a row, with a cluster each
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -88,7 +95,7 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
     for packs in (1, 2, 4):  # of a thread
         if row_bytes <= packs * WARP * PACK_BYTES:
             return Choice(f"warp_{packs}", -(-rows // WARPS), WARPS * WARP)
-    if is_hopper and rows <= FEW_CLUSTERS and (found := by_cluster(rows, row_bytes)):
+    if is_hopper and (found := by_cluster(rows, row_bytes)):
         return found
     is_long = row_bytes > SHORTEST_LONG_BYTES
     if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= LEAST_RING_BYTES:
@@ -106,13 +113,28 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
 
 
 def by_cluster(rows: int, row_bytes: int) -> Choice | None:
-    """A cluster a row, where it is long enough for one and not too long."""
-    cluster = next((blocks for most, blocks in CLUSTERS if row_bytes <= most), 0)
-    if row_bytes <= LEAST_CLUSTER_BYTES or not cluster:
+    """A cluster a row or more, of few rows that are long enough for one and not too long."""
+    least = next((least for most, least in CLUSTER_ROWS if rows <= most), row_bytes)
+    if row_bytes <= least or rows * row_bytes > MOST_CLUSTER_BYTES:
         return None
-    of_block = -(-row_bytes // (cluster * PACK_BYTES))
-    packs = next((p for p in CLUSTER_PACKS if of_block <= p * CLUSTER_THREADS), CLUSTER_PACKS[-1])
-    return Choice(f"cluster_{packs}", rows * cluster, -(-of_block // (packs * WARP)) * WARP, cluster=cluster)
+    cluster = SMALL_CLUSTER if row_bytes <= MOST_SMALL_BYTES else CLUSTER
+    for most_threads, most_packs, most_parts, most_rows in SHARES:
+        share = most_threads * most_packs * cluster * PACK_BYTES
+        parts = -(-row_bytes // share)
+        if rows > most_rows or parts > most_parts or not pay_parts(rows, parts, share):
+            continue
+        of_block = -(-row_bytes // (parts * cluster * PACK_BYTES))
+        packs = next(p for p in CLUSTER_PACKS if of_block <= p * most_threads)
+        threads = -(-of_block // (packs * WARP)) * WARP
+        return Choice(f"cluster_{packs}", rows * parts * cluster, threads, cluster=cluster, parts=parts)
+    return None
+
+
+def pay_parts(rows: int, parts: int, share: int) -> bool:
+    """True where so many clusters of ``share`` bytes each read little enough again."""
+    again = rows * share * parts * (parts - 1) // 2
+    most = MOST_CLUSTERS if parts > 2 else MOST_CLUSTERS_OF_PAIRS
+    return rows * parts <= most and again <= MOST_AGAIN_BYTES
 
 
 def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
@@ -135,7 +157,8 @@ def launch(program, x: torch.Tensor, y: torch.Tensor, chosen: Choice) -> None:
     name = f"cumsum_{chosen.name}"
     if not chosen.tiles:
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
-        sizes, cluster = (rows, cols), chosen.cluster
+        sizes = (rows, cols, chosen.parts) if chosen.parts else (rows, cols)
+        cluster = chosen.cluster
         program.launch(name, chosen.blocks, chosen.threads, x, y, *sizes, overlaps=True, cluster=cluster)
         return
     is_ring = chosen.name == "ring"

@@ -15,7 +15,7 @@ SLAB_LANES = (
 )  # of a row of up to so many columns; more than one of 16-bit elements
 LANES_OF_A_COLUMN = 768  # at least, of all rows: a lane has much to do
 PACKS = 4  # of a thread
-PIECE_THREADS = 512
+PIECE_THREADS, PIECE_BLOCKS = 512, 2  # of a multiprocessor
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024
 BLOCK_THREADS, MOST_THREADS = 512, 1024  # up to the first, rows are launched as those of other kernels are
 
@@ -33,7 +33,8 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.
         return q, scale
     if cols * x.element_size() > LONGEST_WHOLE_ROW_BYTES and _lie_alike(x, q):
         one_round = PIECE_THREADS * PACK_BYTES // x.element_size()
-        length, pieces = row_pieces(rows, cols, one_round, program.multiprocessor_count)
+        multiprocessors = program.multiprocessor_count
+        length, pieces = row_pieces(rows, cols, one_round, multiprocessors, blocks=PIECE_BLOCKS)
         if pieces > 1:
             squares = torch.empty((rows, pieces), dtype=torch.float32, device=x.device)
             largest = torch.empty((rows, pieces), dtype=torch.int32, device=x.device)

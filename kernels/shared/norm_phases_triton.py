@@ -11,7 +11,8 @@ import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
-PIECE_COLS = 4096  # columns of a tile of a piece
+PIECE_COLS, SHORTEST_PIECE_COLS = 4096, 1024  # columns of a tile of a piece;
+FEW_PIECES = 64  # of all rows: where tiles were longer, the few programs would take long for one each
 PROGRAMS = 512  # of pieces, and of panels times chunks where there is work for so many
 MOST_PIECES = 128  # of a row
 PANEL_TILE = 2048  # elements of some rows of a panel
@@ -22,6 +23,7 @@ SUM_ROWS, SUM_COLS = 64, 32  # the tile of the last kernel
 class Phases(NamedTuple):
     """The sizes of the three kernels."""
 
+    tile_cols: int  # of a piece
     piece: int  # columns
     pieces: int  # of a row
     panel: int  # columns
@@ -33,16 +35,18 @@ class Phases(NamedTuple):
 def choose_phases(rows: int, cols: int) -> Phases:
     """Enough programs for a GPU, however few rows; narrow panels where that takes them."""
     wanted = min(max(PROGRAMS // max(rows, 1), 1), MOST_PIECES)
-    piece = triton.cdiv(cols, wanted * PIECE_COLS) * PIECE_COLS
+    tile_cols = PIECE_COLS
+    while tile_cols > SHORTEST_PIECE_COLS and rows * triton.cdiv(cols, tile_cols) < FEW_PIECES:
+        tile_cols //= 2
+    piece = triton.cdiv(cols, wanted * tile_cols) * tile_cols
     panel = WIDEST_PANEL
     while panel > NARROWEST_PANEL and (triton.cdiv(cols, panel) < PROGRAMS or panel // 2 >= cols):
         panel //= 2
     tile_rows = min(PANEL_TILE // panel, triton.next_power_of_2(max(rows, 1)))
     most_chunks = max(PROGRAMS // triton.cdiv(cols, panel), 1)
     height = max(triton.cdiv(triton.cdiv(rows, most_chunks), tile_rows), 1) * tile_rows
-    return Phases(
-        piece, triton.cdiv(cols, piece), panel, tile_rows, height, max(triton.cdiv(rows, height), 1)
-    )
+    pieces, chunks = triton.cdiv(cols, piece), max(triton.cdiv(rows, height), 1)
+    return Phases(tile_cols, piece, pieces, panel, tile_rows, height, chunks)
 
 
 @triton.jit
@@ -163,7 +167,8 @@ def launch_phases(
     sums = torch.empty((rows, sizes.pieces, 2), dtype=torch.float32, device=x.device)
     if rows:
         _piece_sums[(rows * sizes.pieces,)](
-            dy, x, w, means, rstd, sums, cols, sizes.piece, sizes.pieces, PIECE_COLS, centred, num_warps=4
+            *(dy, x, w, means, rstd, sums, cols, sizes.piece, sizes.pieces, sizes.tile_cols, centred),
+            num_warps=4,
         )
     partial = column_sums
     if sizes.chunks > 1:

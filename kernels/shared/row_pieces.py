@@ -7,13 +7,18 @@ ALIGNED_COLS = 16  # whose bytes are a multiple of 16 in any element type, int8 
 
 
 def row_pieces(
-    rows: int, cols: int, one_round: int, multiprocessor_count: int, most: int = 1024
+    rows: int,
+    cols: int,
+    one_round: int,
+    multiprocessor_count: int,
+    most: int = 1024,
+    blocks: int = BLOCKS_PER_MULTIPROCESSOR,
 ) -> tuple[int, int]:
     """Columns of a piece, whole rounds of ``one_round`` of a block's threads, and the pieces of a row.
 
-    Four blocks a multiprocessor where the rows are long enough: more would wait for the first ones to end.
+    So many ``blocks`` a multiprocessor where rows are long enough: more would wait for the first ones to end.
     """
-    wanted = min(max(BLOCKS_PER_MULTIPROCESSOR * multiprocessor_count // max(rows, 1), 1), most)
+    wanted = min(max(blocks * multiprocessor_count // max(rows, 1), 1), most)
     length = -(-cols // (wanted * one_round)) * one_round
     return length, -(-cols // length)
 

@@ -32,8 +32,9 @@ _LEAST_SLAB_COLS, _LEAST_SLAB_ELEMENTS, _ROWS_OF_A_COLUMN = 5, 2**20, 768
 _LONGEST_SLAB_ROW_BYTES = 128
 # Where columns have scales and rows begin on no 4 bytes, scales lie otherwise in each, and all else is slow.
 _LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS, _NARROWEST_BYTES = 514, 2**11, 4
-# By elements a row takes room for a power of two of them: rows that lanes keep pay from so much room on.
-_LEAST_KEPT_ELEMENTS = 3 * 2**18
+# By elements a row takes room for a power of two of them: rows that lanes keep pay from so much room on, and
+# slabs of 16 bits also where so much of it would be left empty, or more where a block has two.
+_LEAST_KEPT_ELEMENTS, _LEAST_EMPTY_ELEMENTS, _LEAST_EMPTY_OF_TWO = 3 * 2**18, 3 * 2**17, 5 * 2**17
 _HELD_BYTES = 2  # of the elements of rows that lanes keep
 _MOST_THREADS = 512  # of a block that is a row group
 _BLOCK_PACKS = (4, 8)  # of a thread then, at most
@@ -177,8 +178,10 @@ def many_short_rows(short: Short, x: torch.Tensor, *others: torch.Tensor) -> Sla
         is_slow = short.space.column_floats > 0 and (kept or row_bytes % _NARROWEST_BYTES != 0)
         longest, fewest = _LONGEST_LOOSE_ROW_BYTES, _FEWEST_LOOSE_ROWS
         return slab_of(x, longest, fewest, short.space, lanes=lanes) if is_slow else None
-    elements = rows << (cols - 1).bit_length() if kept else rows * cols
-    if elements < (_LEAST_KEPT_ELEMENTS if kept else _LEAST_SLAB_ELEMENTS):
+    elements, room = rows * cols, rows << (cols - 1).bit_length()
+    least_empty = _LEAST_EMPTY_ELEMENTS if short.space.slabs == 1 else _LEAST_EMPTY_OF_TWO
+    leaves_empty = two_bytes and room - elements >= least_empty
+    if room < _LEAST_KEPT_ELEMENTS if kept else elements < _LEAST_SLAB_ELEMENTS and not leaves_empty:
         return None
     fewest = 1 if kept else _ROWS_OF_A_COLUMN * cols
     return slab_of(x, _LONGEST_SLAB_ROW_BYTES, fewest, short.space, lanes=lanes)

@@ -26,7 +26,7 @@ FEW_PACKS = 4  # and of those whose row others have too, where rows are few
 SPREAD_FROM_PACKS, LEAST_SHARED_PACKS, CUT_FROM_PACKS = 768, 256, 2048
 # Of a row that goes element by element, and elements of each.
 LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
-SHORT = Short(Space(slabs=2), ((1, 16), (2, 64)))  # as in cuda_registers.cu
+SHORT = Short(Space(slabs=2), ((1, 15), (2, 64)))  # as in cuda_registers.cu
 FEW_PER_MULTIPROCESSOR = 2  # multiprocessors for each row
 
 

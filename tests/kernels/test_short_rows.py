@@ -39,8 +39,12 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
     for rows, row_bytes, is_hopper in product(
-        (1, 3, 38, 131, 1000, 70_001),
-        (2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 680_000, 10**6, 2**21 + 4, 2**28),
+        (1, 2, 3, 4, 6, 8, 12, 16, 17, 38, 131, 1000, 70_001),
+        (
+            *(2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 393_216, 393_232, 680_000),
+            *(393_252, 786_452, 10**6, 1_376_256, 1_376_260, 1_572_880, 1_966_100, 2**21 + 4, 2_359_300),
+            *(2_621_460, 3_145_728, 3_145_732, 2**28),
+        ),
         (True, False),
     ):
         ring = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=True)
@@ -70,11 +74,13 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
             assert (kind == "resident") == (chosen.blocks <= at_once)
         elif kind == "cluster":
             assert is_hopper
-            assert chosen.blocks == rows * chosen.cluster
+            assert chosen.blocks == rows * chosen.parts * chosen.cluster
             assert chosen.threads % module.WARP == 0
-            assert chosen.threads <= module.WIDE_THREADS
+            assert chosen.threads <= max(threads for threads, *_ in module.SHARES)
             held = chosen.threads * int(packs) * module.PACK_BYTES
-            assert chosen.cluster // 2 * held < row_bytes <= chosen.cluster * held
+            assert chosen.cluster // 2 * held < row_bytes <= chosen.parts * chosen.cluster * held
+            # The last cluster has something, so that all packs before its part are whole but the first one.
+            assert (chosen.parts - 1) * chosen.cluster * held <= row_bytes - 2 * module.PACK_BYTES
         else:
             assert chosen.blocks == rows
 
@@ -191,16 +197,17 @@ def test_maps_in_triton_are_spread_where_arrays_are_small() -> None:
     ):
         tile, warps, hint = maps.tile_of(array_bytes, element_bytes, arrays)
         small = array_bytes <= maps.SMALL
-        assert tile * element_bytes == (1024 if small else 2048)
         unhinted = array_bytes <= (2**23 if arrays > 3 else 2**22)
+        large = not unhinted and arrays == 2 and element_bytes == 4 and array_bytes <= maps.MOST_COPY_BYTES
+        assert tile * element_bytes == (1024 if small else 4096 if large else 2048)
         assert warps == (8 if small or (unhinted and (element_bytes == 2 or arrays > 3)) else 4)
-        assert (hint == "") == unhinted
+        assert (hint == "") == (unhinted and not (small and element_bytes == 2))
 
 
 def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     module = load_module(LIBRARY / "shared" / "sum_tiles.py")
-    for rows, cols in product((1, 20, 698, 2053, 17_332, 1_000_003), (9, 64, 200, 1024, 9001)):
+    for rows, cols in product((1, 20, 698, 2053, 17_332, 1_000_003), (9, 39, 64, 101, 200, 1024, 9001)):
         height, width, warps = module.sum_tile(rows, cols)
         assert width >= min(cols, module.WIDEST)
         programs, tile = -(-rows // height), height * width
@@ -212,6 +219,8 @@ def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
         if programs < module.MANY_PROGRAMS and cols <= width:
             assert height == 1 or tile <= module.SMALL_TILE
         assert tile <= 1024 * warps
+        if cols % 2 and width in module.ODD_WIDTHS:
+            assert warps == 1
     assert module.ROWS_OF_PROGRAM == 32 * module.WARPS_OF_PROGRAM
 
 
