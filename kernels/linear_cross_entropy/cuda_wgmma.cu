@@ -143,15 +143,17 @@ __device__ __forceinline__ void statistics_of_shares(
 }
 
 // Of a tile's columns each block has a part, which is a piece by itself.
-template <int STAGES, int PARTS>
+template <int CONSUMERS, int STAGES, int PARTS>
 __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
-    using Tiles = TilesOfMatrix<64, 64>;
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, 64>;
     constexpr int SLICE = 32 / PARTS;
     const Tiles tiles(rest.rows, rest.vocab, 0);
     const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
-    by_parts_of_tile<STAGES, PARTS>(x, w, steps, tiles, [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
-        leave_statistics(own, part * SLICE, at.row, at.in_b, rest, at.in_b / 64 * PARTS + part, tiles.columns * PARTS);
-    });
+    const auto finish = [&](float (&own)[SLICE], int part, const typename Tiles::Position& at, int warpgroup) {
+        const unsigned piece = at.in_b / 64 * PARTS + part, count = tiles.columns * PARTS;
+        leave_statistics(own, part * SLICE, at.row + warpgroup * 64, at.in_b, rest, piece, count);
+    };
+    by_parts_of_tile<STAGES, PARTS, CONSUMERS>(x, w, steps, tiles, finish);
 }
 
 #define STATISTICS(NAME, THREADS, CLUSTER, ...)                                                                   \
@@ -170,6 +172,10 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
         NAME, 3 * WARPGROUP, 2,                                                                                   \
         statistics_of_shares<BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)                  \
     )
+#define STATISTICS_OF_PARTS(NAME, CONSUMERS, STAGES, PARTS)                                                       \
+    STATISTICS(                                                                                                   \
+        NAME, (CONSUMERS + 1) * WARPGROUP, PARTS, statistics_of_parts<CONSUMERS, STAGES, PARTS>(x, w, rest)       \
+    )
 STATISTICS_OF_SHARES(tile_128x256_pair, 256, 4)
 STATISTICS_OF_SHARES(tile_128x192_pair, 192, 4)
 STATISTICS_OF_SHARES(tile_128x160_pair, 160, 4)
@@ -177,7 +183,11 @@ STATISTICS_OF_TILES(tile_128x256, 2, 256, 4)
 STATISTICS_OF_TILES(tile_128x128, 2, 128, 6)
 STATISTICS_OF_TILES(tile_64x128, 1, 128, 8)
 STATISTICS_OF_TILES(tile_64x64, 1, 64, 8)
-STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, statistics_of_parts<8, 8>(x, w, rest))
+STATISTICS_OF_PARTS(tile_64x64_by_2, 1, 8, 2)
+STATISTICS_OF_PARTS(tile_64x64_by_4, 1, 8, 4)
+STATISTICS_OF_PARTS(tile_64x64_by_8, 1, 8, 8)
+STATISTICS_OF_PARTS(tile_128x64_by_2, 2, 8, 2)
+STATISTICS_OF_PARTS(tile_128x64_by_4, 2, 8, 4)
 
 WHOLE_ROWS_KERNEL
 

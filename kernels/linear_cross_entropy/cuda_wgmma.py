@@ -19,6 +19,7 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 # As in cuda_wgmma.cu. The times are those of the same tiles in products; of 128 rows by one block those that
 # were found here.
+_TILE_128X64 = Tile(128, 64, stages=8, step_ns=184)
 TILES = {
     "tile_128x256_pair": MATMUL_TILES["tile_128x256_pair"],
     "tile_128x192_pair": MATMUL_TILES["tile_128x192_2x1"],
@@ -27,9 +28,20 @@ TILES = {
     "tile_128x128": replace(MATMUL_TILES["tile_128x128"], step_ns=345, parts=1),
     "tile_64x128": replace(MATMUL_TILES["tile_64x128"], parts=1),
     "tile_64x64": MATMUL_TILES["tile_64x64"],
+    "tile_64x64_by_2": MATMUL_TILES["tile_64x64"],
+    "tile_64x64_by_4": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
+    "tile_128x64_by_2": _TILE_128X64,
+    "tile_128x64_by_4": _TILE_128X64,
 }
-PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
+# Blocks of a cluster that share a tile along hidden.
+PARTS = {
+    "tile_64x64_by_2": 2,
+    "tile_64x64_by_4": 4,
+    "tile_64x64_by_8": 8,
+    "tile_128x64_by_2": 2,
+    "tile_128x64_by_4": 4,
+}
 _STEP = 64  # elements of hidden in a stage
 # Beyond what a plan says: times as long takes one by which clusters share a whole round more, or the blocks
 # of a cluster a tile, and about so many nanoseconds more one by which pairs share all tiles, or each round of

@@ -146,36 +146,41 @@ __device__ __forceinline__ void for_each_tile(
     if constexpr (CLUSTER > 1) meet_cluster();
 }
 
-// A tile of 64 x 64 by the PARTS blocks of a cluster, each over a part of k: where tiles are few. `finish(own, part, position)`
-// gets a slice of the tile's columns, 64 / PARTS of them, which a block then has alone. Of two warpgroups one copies.
-template <int STAGES, int PARTS, typename Finish>
+// A tile of CONSUMERS * 64 x 64 by the PARTS blocks of a cluster, each over a part of k: where tiles are few.
+// `finish(own, part, position, warpgroup)` gets a slice of the columns of a warpgroup's 64 rows, 64 / PARTS of them, which a
+// block then has alone. The last warpgroup copies.
+template <int STAGES, int PARTS, int CONSUMERS = 1, typename Finish>
 __device__ __forceinline__ void by_parts_of_tile(
-    const CUtensorMap& a, const CUtensorMap& b, int steps, const TilesOfMatrix<64, 64>& tiles, const Finish& finish
+    const CUtensorMap& a, const CUtensorMap& b, int steps, const TilesOfMatrix<CONSUMERS * 64, 64>& tiles,
+    const Finish& finish
 ) {
     constexpr int SUMS = 32, SLICE = SUMS / PARTS;
-    static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what is received
+    static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what a warpgroup receives
     extern __shared__ __align__(1024) unsigned char stages[];
-    Ring<1, 64, STAGES> ring(stages, 0);
-    Barrier* const all_received = ring.empty + STAGES;
+    Ring<CONSUMERS, 64, STAGES> ring(stages, 0);
+    Barrier* const all_received = ring.empty + STAGES;  // one of each warpgroup
     if (threadIdx.x == 0) {
-        init_barrier(all_received, 1);
-        arrive_and_expect(all_received, (PARTS - 1) * SLICE * WARPGROUP * 4);
+        for (int i = 0; i < CONSUMERS; ++i) {
+            init_barrier(all_received + i, 1);
+            arrive_and_expect(all_received + i, (PARTS - 1) * SLICE * WARPGROUP * 4);
+        }
         publish_barriers();
     }
     meet_cluster();
     const auto at = tiles.at(blockIdx.x / PARTS);
     const int part = rank_in_cluster(), first = steps * part / PARTS, last = steps * (part + 1) / PARTS;
+    const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
     wait_for_previous();
-    if (__shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0) == 1) {
+    if (warpgroup == CONSUMERS) {
         if (threadIdx.x % WARPGROUP == 0) {
             for (int step = first; step < last; ++step) ring.fill(a, b, step, at.row, at.in_b);
         }
     } else {
         float sums[SUMS] = {}, own[SLICE];
         settle(sums);
-        ring.add_products(sums, last - first, 0);
-        exchange_sums<PARTS>(sums, own, part, ring.boxes_of(0), all_received);
-        finish(own, part, at);
+        ring.add_products(sums, last - first, warpgroup);
+        exchange_sums<PARTS>(sums, own, part, ring.boxes_of(warpgroup), all_received + warpgroup);
+        finish(own, part, at, warpgroup);
     }
     meet_cluster();
 }
