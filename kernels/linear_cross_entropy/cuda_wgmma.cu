@@ -78,19 +78,20 @@ __device__ __forceinline__ void leave_statistics(
     }
 }
 
-template <int CONSUMERS, int BLOCK_N, int STAGES>
+// The blocks of a cluster take tiles one above the other.
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
 __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
-    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N>;
-    const Tiles tiles(rest.rows, rest.vocab, 0);
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
+    const Tiles tiles(rest.rows, rest.vocab, rank_among<CLUSTER>());
     const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
     let_next_start();  // all blocks run at once, so that those of the next kernel keep none away
-    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const typename Tiles::Position& at, unsigned&,
-                             int warpgroup) {
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
+                             unsigned&, int warpgroup) {
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
         leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
     };
-    for_each_tile<CONSUMERS, BLOCK_N, STAGES, 1>(x, w, steps, tiles, compute);
+    for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
 
 // The same by pairs of blocks. Where the last round of the grid would be filled in part, all pairs share its tiles equally.
@@ -165,8 +166,11 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
         const Rest rest{labels, pieces, at_label, rows, vocab, hidden};                                           \
         __VA_ARGS__;                                                                                              \
     }
-#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                     \
-    STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, 1, statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
+#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                            \
+    STATISTICS(                                                                                                   \
+        NAME, (CONSUMERS + 1) * WARPGROUP, CLUSTER,                                                               \
+        statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, rest)                                      \
+    )
 #define STATISTICS_OF_SHARES(NAME, BLOCK_N, STAGES)                                                               \
     STATISTICS(                                                                                                   \
         NAME, 3 * WARPGROUP, 2,                                                                                   \
@@ -179,10 +183,12 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
 STATISTICS_OF_SHARES(tile_128x256_pair, 256, 4)
 STATISTICS_OF_SHARES(tile_128x192_pair, 192, 4)
 STATISTICS_OF_SHARES(tile_128x160_pair, 160, 4)
-STATISTICS_OF_TILES(tile_128x256, 2, 256, 4)
-STATISTICS_OF_TILES(tile_128x128, 2, 128, 6)
-STATISTICS_OF_TILES(tile_64x128, 1, 128, 8)
-STATISTICS_OF_TILES(tile_64x64, 1, 64, 8)
+STATISTICS_OF_TILES(tile_128x256, 2, 256, 4, 1)
+STATISTICS_OF_TILES(tile_128x128, 2, 128, 6, 1)
+STATISTICS_OF_TILES(tile_64x128, 1, 128, 8, 1)
+STATISTICS_OF_TILES(tile_64x128_pair, 1, 128, 8, 2)
+STATISTICS_OF_TILES(tile_128x128_four, 2, 128, 6, 4)
+STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
 STATISTICS_OF_PARTS(tile_64x64_by_2, 1, 8, 2)
 STATISTICS_OF_PARTS(tile_64x64_by_4, 1, 8, 4)
 STATISTICS_OF_PARTS(tile_64x64_by_8, 1, 8, 8)

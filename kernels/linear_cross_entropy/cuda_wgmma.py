@@ -27,6 +27,8 @@ TILES = {
     "tile_128x256": replace(MATMUL_TILES["tile_128x256"], step_ns=650, parts=1),
     "tile_128x128": replace(MATMUL_TILES["tile_128x128"], step_ns=345, parts=1),
     "tile_64x128": replace(MATMUL_TILES["tile_64x128"], parts=1),
+    "tile_64x128_pair": MATMUL_TILES["tile_64x128_2x1"],
+    "tile_128x128_four": MATMUL_TILES["tile_128x128_4x1"],
     "tile_64x64": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_2": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_4": MATMUL_TILES["tile_64x64"],
