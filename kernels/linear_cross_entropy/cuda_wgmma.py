@@ -10,7 +10,7 @@ from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile
+from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile, most_blocks
 from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole, pitch
 
@@ -98,7 +98,11 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
 def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, Plan]:
     """That of least time, and the plan by which blocks have its tiles."""
     is_long = rows > 64 and rows * vocab * -(-hidden // _STEP) > LONG
-    names = [name for name, tile in TILES.items() if tile.columns == 256 or not is_long]
+    names = [
+        name
+        for name, tile in TILES.items()
+        if (tile.columns == 256 or not is_long) and most_blocks(tile.cluster, multiprocessors)
+    ]
     plans = {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in names}
     return min(plans.items(), key=lambda item: item[1].time_ns)
 

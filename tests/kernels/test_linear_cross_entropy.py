@@ -128,10 +128,20 @@ def test_tiles_are_those_of_the_kernels() -> None:
         ((kind, rest),) = re.findall(rf"STATISTICS_OF_(\w+)\({name}, ([\d, ]+)\)", source)
         shares = kind == "SHARES"
         given = [int(number) for number in rest.split(", ")]
-        rows = 128 if shares else given[0] * 64
-        assert (tile.rows, tile.columns, tile.stages) == (rows, *given[-2:]), name
-        assert (tile.above, tile.parts) == ((2, EQUAL) if shares else (1, 1)), name
+        consumers, columns, stages, cluster = (2, *given, 2) if shares else given
+        assert (tile.rows, tile.columns, tile.stages) == (consumers * 64, columns, stages), name
+        assert (tile.above, tile.parts) == (cluster, EQUAL if shares else 1), name
         assert tile.shared_bytes + 8 <= 227 * 1024, name
+
+
+def test_parts_of_tiles_are_those_of_the_kernels() -> None:
+    module, source = load_module(FOLDER / "cuda_wgmma.py"), (FOLDER / "cuda_wgmma.cu").read_text()
+    for name, parts in module.PARTS.items():
+        tile = module.TILES[name]
+        (found,) = re.findall(rf"STATISTICS_OF_PARTS\({name}, (\d), (\d), (\d)\)", source)
+        assert tuple(map(int, found)) == (tile.warpgroups, tile.stages, parts), name
+        assert tile.columns == 64, name
+        assert tile.shared_bytes <= 227 * 1024, name
 
 
 @pytest.mark.parametrize(
