@@ -20,63 +20,7 @@
 #include "linear_cross_entropy/small_weights.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"
-
-// The statistics of COUNT / 2 logits of one of a thread's two rows, with those of the other three lanes that have it.
-template <int COUNT>
-__device__ __forceinline__ Statistics statistics_of(const float (&logits)[COUNT], int half) {
-    const float highest = highest_of(logits, half);
-    const float shift = highest == NEGATIVE_INFINITY ? 0.0f : highest * LOG2_E;
-    float total[2] = {};
-#pragma unroll
-    for (int i = half * 2; i < COUNT; i += 4) {
-        total[0] += fast_exp2(logits[i] * LOG2_E - shift);
-        total[1] += fast_exp2(logits[i + 1] * LOG2_E - shift);
-    }
-    float sum = total[0] + total[1];
-    sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
-    sum += __shfl_xor_sync(WHOLE_WARP, sum, 2);
-    return {highest * LOG2_E, sum};
-}
-
-// What the kernels have in common besides their two matrices.
-struct Rest {
-    const long long* labels;
-    Statistics* pieces;
-    float* at_label;
-    long long rows, vocab, hidden;
-};
-
-// The statistics of a thread's logits number `first_sum` and on of a tile, whose warpgroup's rows begin at `top`: piece number
-// `piece` of `count` of a row.
-template <int COUNT>
-__device__ __forceinline__ void leave_statistics(
-    float (&logits)[COUNT], int first_sum, int top, int column0, const Rest& rest, unsigned piece, unsigned count
-) {
-    const int lane = threadIdx.x % WARP;
-    const long long left = rest.vocab - column0;
-    const auto column_of = [&](int i) { return (first_sum + i) / 4 * 8 + lane % 4 * 2 + i % 2; };
-    if (left < 256) {
-#pragma unroll
-        for (int i = 0; i < COUNT; ++i) {
-            if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
-        }
-    }
-    const int first = top + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const int row = first + half * 8;
-        const long long wanted = row < rest.rows ? rest.labels[row] - column0 : -1;
-        if (wanted >= 0 && wanted < left) {
-#pragma unroll
-            for (int i = half * 2; i < COUNT; i += 4) {
-                if (column_of(i) == wanted) rest.at_label[row] = logits[i] * LOG2_E;
-                if (column_of(i + 1) == wanted) rest.at_label[row] = logits[i + 1] * LOG2_E;
-            }
-        }
-        const Statistics mine = statistics_of(logits, half);
-        if (row < rest.rows && lane % 4 == 0) rest.pieces[1ll * row * count + piece] = mine;
-    }
-}
+#include "linear_cross_entropy/residues.cuh"
 
 // The blocks of a cluster take tiles one above the other.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
@@ -89,7 +33,7 @@ __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const 
                              unsigned&, int warpgroup) {
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
-        leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
+        leave_statistics(logits, 0, at.row + warpgroup * 64, {at.in_b}, rest, at.in_b / BLOCK_N, tiles.columns);
     };
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
@@ -136,7 +80,7 @@ __device__ __forceinline__ void statistics_of_shares(
                 }
             }
             const auto at = tiles.at(turns.tile);
-            leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
+            leave_statistics(logits, 0, at.row + warpgroup * 64, {at.in_b}, rest, at.in_b / BLOCK_N, tiles.columns);
         }
     }
     // No block may leave while another still arrives at its barriers.
@@ -152,7 +96,7 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
     const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
     const auto finish = [&](float (&own)[SLICE], int part, const typename Tiles::Position& at, int warpgroup) {
         const unsigned piece = at.in_b / 64 * PARTS + part, count = tiles.columns * PARTS;
-        leave_statistics(own, part * SLICE, at.row + warpgroup * 64, at.in_b, rest, piece, count);
+        leave_statistics(own, part * SLICE, at.row + warpgroup * 64, {at.in_b}, rest, piece, count);
     };
     by_parts_of_tile<STAGES, PARTS, CONSUMERS>(x, w, steps, tiles, finish);
 }
@@ -192,7 +136,6 @@ STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
 STATISTICS_OF_PARTS(tile_64x64_by_2, 1, 8, 2)
 STATISTICS_OF_PARTS(tile_64x64_by_4, 1, 8, 4)
 STATISTICS_OF_PARTS(tile_64x64_by_8, 1, 8, 8)
-STATISTICS_OF_PARTS(tile_128x64_by_2, 2, 8, 2)
 STATISTICS_OF_PARTS(tile_128x64_by_4, 2, 8, 4)
 
 WHOLE_ROWS_KERNEL

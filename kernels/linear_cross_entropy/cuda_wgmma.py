@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
+from roofscope.kernels.linear_cross_entropy import few_rows, residues, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
 from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile, most_blocks
@@ -19,7 +19,6 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 # As in cuda_wgmma.cu. The times are those of the same tiles in products; of 128 rows by one block those that
 # were found here.
-_TILE_128X64 = Tile(128, 64, stages=8, step_ns=184)
 TILES = {
     "tile_128x256_pair": MATMUL_TILES["tile_128x256_pair"],
     "tile_128x192_pair": MATMUL_TILES["tile_128x192_2x1"],
@@ -33,28 +32,35 @@ TILES = {
     "tile_64x64_by_2": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_4": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
-    "tile_128x64_by_2": _TILE_128X64,
-    "tile_128x64_by_4": _TILE_128X64,
+    "tile_128x64_by_4": Tile(128, 64, stages=8, step_ns=184),
 }
 # Blocks of a cluster that share a tile along hidden.
-PARTS = {
-    "tile_64x64_by_2": 2,
-    "tile_64x64_by_4": 4,
-    "tile_64x64_by_8": 8,
-    "tile_128x64_by_2": 2,
-    "tile_128x64_by_4": 4,
+PARTS = {"tile_64x64_by_2": 2, "tile_64x64_by_4": 4, "tile_64x64_by_8": 8, "tile_128x64_by_4": 4}
+# Those that exist of rows of w in the order of residues.cuh too, and their names.
+RESIDUES = {
+    name.replace("tile", "residues"): name for name in ("tile_128x128", "tile_64x128", "tile_64x64", *PARTS)
 }
 _STEP = 64  # elements of hidden in a stage
-# Beyond what a plan says: times as long takes one by which clusters share a whole round more, or the blocks
-# of a cluster a tile, and about so many nanoseconds more one by which pairs share all tiles, or each round of
-# pairs with no more steps.
-_OF_SHARED_ROUND, _OF_PARTS, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 1.25, 2500, 300, 16
+# Beyond what a plan says: times as long takes one by which clusters share a whole round more, and about so
+# many nanoseconds more one by which pairs share all tiles, or each round of pairs with no more steps.
+_OF_SHARED_ROUND, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 2500, 300, 16
+# And one of these tiles; of 128 columns by one block where x has no more rows, so that memory is what bounds it.
+_OF_TILE = {
+    "tile_64x64_by_2": 1.15,
+    "tile_64x64_by_4": 1.2,
+    "tile_64x64_by_8": 1.43,
+    "tile_128x64_by_4": 1.27,
+    "tile_64x128_pair": 1.025,
+    "tile_128x128_four": 1.12,
+}
+_WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
+_MOST_ROWS_OF_RESIDUES = 1024
 _FEW = "few_rows"
 _SMALL = "small_weights"
 # About those of tiles that wait for memory, and of the smallest, which have least of it under way.
-_BYTES_PER_NS, _OF_SMALLEST = 3500, {"tile_64x64": 2900}
+_BYTES_PER_NS, _OF_SMALLEST = 2900, {"tile_64x64": 2500}
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -69,23 +75,37 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Te
     needs_hopper(key, x.device)
     (rows, hidden), vocab = x.shape, w.shape[0]
     require_32_bit_product(key, rows, vocab, hidden)
-    name = choose(rows, vocab, program.multiprocessor_count, hidden, not is_whole(w))
+    name = choose(rows, vocab, program.multiprocessor_count, hidden, not is_whole(w), residues.suits(w))
     return launch(program, name, x, w, labels)
 
 
-def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: bool = False) -> str:
+def choose(
+    rows: int,
+    vocab: int,
+    multiprocessors: int,
+    hidden: int,
+    is_loose: bool = False,
+    begins_whole: bool = True,
+) -> str:
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
 
     Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
-    may do without, very few of another w too. A small w needs no tiles.
+    may do without, very few of another w too; so do tiles of residues, where w itself ``begins_whole``. A
+    small w needs no tiles.
     """
     name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     if not (rows and vocab and hidden):
         return name
-    tiles_ns = max(plan.time_ns, 2 * vocab * hidden / _BYTES_PER_NS) + few_rows.BESIDE_NS
+    least_ns = 2 * vocab * hidden / _BYTES_PER_NS
+    tiles_ns = max(plan.time_ns, least_ns) + few_rows.BESIDE_NS
     if is_loose:
         tiles_ns += few_rows.copy_ns(vocab, hidden)
     times = {name: tiles_ns}
+    if begins_whole and rows <= _MOST_ROWS_OF_RESIDUES:
+        for name in RESIDUES:
+            if found := plan_of_residues(name, rows, vocab, multiprocessors, hidden):
+                times[name] = max(found[1].time_ns, least_ns) + few_rows.BESIDE_NS
+                times[name] += residues.copy_ns(rows, hidden)
     room = few_rows.room_of(rows, hidden)
     if room and (is_loose or room == few_rows.LEAST_ROOM):
         times[_FEW] = few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns
@@ -109,16 +129,45 @@ def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple
 
 def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> Plan:
     """The plan of least time for a tile of this name."""
-    steps, tile, on_lines = -(-hidden // _STEP), TILES[name], pitch(2 * hidden, vocab) % ROW == 0
-    aligned = (on_lines, on_lines)
-    if name not in PARTS:
+    on_lines = pitch(2 * hidden, vocab) % ROW == 0
+    plan = _plan(name, rows, vocab, -(-hidden // _STEP), multiprocessors, (on_lines, on_lines))
+    least_ns = 2 * vocab * hidden / _OF_SMALLEST.get(name, math.inf)
+    return replace(plan, time_ns=max(plan.time_ns, least_ns))
+
+
+@functools.lru_cache(maxsize=4096)
+def plan_of_residues(
+    name: str, rows: int, vocab: int, multiprocessors: int, hidden: int
+) -> tuple[residues.Order, Plan] | None:
+    """The order of residues of least time for a tile of this name, if there is one."""
+    tile, steps = TILES[RESIDUES[name]], -(-hidden // _STEP) + 1
+    found = [
+        (
+            order,
+            _plan(
+                *(RESIDUES[name], rows, residues.columns_of(tile, vocab, order)),
+                *(steps, multiprocessors, order.aligned),
+            ),
+        )
+        for order in residues.orders(vocab, hidden)
+    ]
+    return min(found, key=lambda one: one[1].time_ns, default=None)
+
+
+def _plan(
+    name: str, rows: int, vocab: int, steps: int, multiprocessors: int, aligned: tuple[bool, bool]
+) -> Plan:
+    tile, of_tile = TILES[name], _OF_TILE.get(name, 1)
+    if name == _WIDE and rows <= _FEW_ROWS:
+        of_tile = _OF_WIDE
+    if name in PARTS:
+        step_ns = tile.step_of(aligned)
+        plan = by_clusters(tile, rows, vocab, steps, PARTS[name], step_ns, multiprocessors)
+    else:
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
         count = tile.count(rows, vocab)
         plan = min((_held(plan, count, tile, steps) for plan in plans), key=lambda plan: plan.time_ns)
-        least_ns = 2 * vocab * hidden / _OF_SMALLEST.get(name, math.inf)
-        return replace(plan, time_ns=max(plan.time_ns, least_ns))
-    plan = by_clusters(tile, rows, vocab, steps, PARTS[name], tile.step_of(aligned), multiprocessors)
-    return replace(plan, time_ns=plan.time_ns * _OF_PARTS)
+    return replace(plan, time_ns=plan.time_ns * of_tile)
 
 
 def _held(plan: Plan, count: int, tile: Tile, steps: int) -> Plan:
@@ -144,7 +193,9 @@ def launch(
     if name == _FEW:
         return _of_few_rows(program, x, w, labels, loss)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
-    if name == _SMALL:
+    if name in RESIDUES:
+        pieces = _pieces_of_residues(program, name, x, w, labels, at_label)
+    elif name == _SMALL:
         pieces = small_weights.launch(program, x, w, labels, at_label)
     else:
         pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)
@@ -183,6 +234,21 @@ def _of_few_rows(
     pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label)
     assert pieces is not None
     return _joined(program, pieces, at_label, labels, loss, vocab)
+
+
+def _pieces_of_residues(
+    program: CudaProgram,
+    name: str,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    labels: torch.Tensor,
+    at_label: torch.Tensor,
+) -> torch.Tensor:
+    found = plan_of_residues(name, len(x), len(w), program.multiprocessor_count, x.shape[1])
+    if not found:
+        raise Refusal(f"{len(w)} rows of {w.shape[1]} elements leave too few of each residue.")
+    tile, parts = TILES[RESIDUES[name]], PARTS.get(RESIDUES[name], 1)
+    return residues.launch(program, name, tile, parts, found[0], x, w, labels, at_label)
 
 
 def _pieces_of_tiles(
