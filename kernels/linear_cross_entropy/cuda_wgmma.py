@@ -44,7 +44,7 @@ _STEP = 64  # elements of hidden in a stage
 # Beyond what a plan says: times as long takes one by which clusters share a whole round more, and about so
 # many nanoseconds more one by which pairs share all tiles, or each round of pairs with no more steps.
 _OF_SHARED_ROUND, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 2500, 300, 16
-# And one of these tiles; of 128 columns by one block where x has no more rows, so that memory is what bounds it.
+# And one of these tiles; of 128 columns by one block where x has no more rows, and memory bounds it.
 _OF_TILE = {
     "tile_64x64_by_2": 1.15,
     "tile_64x64_by_4": 1.2,
@@ -56,7 +56,7 @@ _OF_TILE = {
 _WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
-_MOST_ROWS_OF_RESIDUES = 1024
+_MOST_ROWS_OF_RESIDUES, _OF_RESIDUES = 1024, 1.05
 _FEW = "few_rows"
 _SMALL = "small_weights"
 # About those of tiles that wait for memory, and of the smallest, which have least of it under way.
@@ -101,11 +101,10 @@ def choose(
     if is_loose:
         tiles_ns += few_rows.copy_ns(vocab, hidden)
     times = {name: tiles_ns}
-    if begins_whole and rows <= _MOST_ROWS_OF_RESIDUES:
+    if rows <= _MOST_ROWS_OF_RESIDUES:
         for name in RESIDUES:
-            if found := plan_of_residues(name, rows, vocab, multiprocessors, hidden):
-                times[name] = max(found[1].time_ns, least_ns) + few_rows.BESIDE_NS
-                times[name] += residues.copy_ns(rows, hidden)
+            _, time_ns = order_of(name, rows, vocab, multiprocessors, hidden, begins_whole)
+            times[name] = time_ns + few_rows.BESIDE_NS
     room = few_rows.room_of(rows, hidden)
     if room and (is_loose or room == few_rows.LEAST_ROOM):
         times[_FEW] = few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns
@@ -136,22 +135,30 @@ def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int)
 
 
 @functools.lru_cache(maxsize=4096)
-def plan_of_residues(
-    name: str, rows: int, vocab: int, multiprocessors: int, hidden: int
-) -> tuple[residues.Order, Plan] | None:
-    """The order of residues of least time for a tile of this name, if there is one."""
-    tile, steps = TILES[RESIDUES[name]], -(-hidden // _STEP) + 1
-    found = [
-        (
-            order,
-            _plan(
-                *(RESIDUES[name], rows, residues.columns_of(tile, vocab, order)),
-                *(steps, multiprocessors, order.aligned),
-            ),
-        )
-        for order in residues.orders(vocab, hidden)
-    ]
-    return min(found, key=lambda one: one[1].time_ns, default=None)
+def order_of(
+    name: str, rows: int, vocab: int, multiprocessors: int, hidden: int, begins_whole: bool
+) -> tuple[residues.Order, float]:
+    """The order of residues of least time for a tile of this name, and that time with what it has copied."""
+    orders = residues.orders(vocab, hidden) if begins_whole else [residues.ALL]
+    sizes = (rows, vocab, multiprocessors, hidden)
+    found = [(order, time_of_order(name, order, *sizes)) for order in orders]
+    return min(found, key=lambda one: one[1])
+
+
+def time_of_order(
+    name: str, order: residues.Order, rows: int, vocab: int, multiprocessors: int, hidden: int
+) -> float:
+    tile, steps = TILES[RESIDUES[name]], -(-hidden // _STEP)
+    columns, aligned = residues.columns_of(tile, vocab, order), order.aligned
+    if order == residues.ALL:
+        on_lines = pitch(2 * hidden, vocab) % ROW == 0
+        aligned = (on_lines, on_lines)
+        copy_ns = few_rows.copy_ns(vocab, hidden) if hidden % 8 else 0
+    else:
+        steps += 1
+        copy_ns = residues.copy_ns(rows, hidden)
+    plan = _plan(RESIDUES[name], rows, columns, steps, multiprocessors, aligned)
+    return max(plan.time_ns * _OF_RESIDUES, 2 * vocab * hidden / _BYTES_PER_NS) + copy_ns
 
 
 def _plan(
@@ -244,11 +251,10 @@ def _pieces_of_residues(
     labels: torch.Tensor,
     at_label: torch.Tensor,
 ) -> torch.Tensor:
-    found = plan_of_residues(name, len(x), len(w), program.multiprocessor_count, x.shape[1])
-    if not found:
-        raise Refusal(f"{len(w)} rows of {w.shape[1]} elements leave too few of each residue.")
+    (rows, hidden), vocab = x.shape, len(w)
+    order, _ = order_of(name, rows, vocab, program.multiprocessor_count, hidden, residues.suits(w))
     tile, parts = TILES[RESIDUES[name]], PARTS.get(RESIDUES[name], 1)
-    return residues.launch(program, name, tile, parts, found[0], x, w, labels, at_label)
+    return residues.launch(program, name, tile, parts, order, x, w, labels, at_label)
 
 
 def _pieces_of_tiles(

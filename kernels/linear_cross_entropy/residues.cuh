@@ -56,9 +56,16 @@ struct TilesOfResidues {
     struct Position {
         int row, in_x, along_x;  // in_x: in the copies of x
         int skipped, begin, steps;  // `skipped` elements lie between `begin`, in long rows, and the rows
+        int first;                  // step
         Columns columns;
         unsigned piece;
         bool in_last;
+
+        // Place along a row of what is copied in turn number `turn`.
+        __device__ __forceinline__ int along(int turn) const {
+            const int step = turn + first;
+            return (step < steps ? step : step - steps) * STEP_K;
+        }
     };
     __device__ __forceinline__ TilesOfResidues(const Rest& rest, const LongRows& w)
         : rows((static_cast<unsigned>(rest.rows) + BLOCK_M - 1) / BLOCK_M), shift(w.shift), unit(w.unit),
@@ -75,17 +82,22 @@ struct TilesOfResidues {
         const int skipped = place & (unit - 1);
         const Columns columns = {static_cast<int>(piece >> shift) * BLOCK_N, residue, shift};
         const int row = static_cast<int>(tile % rows) * BLOCK_M, in_word = skipped % WORD;
-        return {row, copy_of(in_word, hidden) * x_rows + row, in_word - skipped, skipped, place - skipped,
-                (skipped + hidden + STEP_K - 1) / STEP_K, columns, piece, residue < in_last};
+        const int steps = (skipped + hidden + STEP_K - 1) / STEP_K;
+        // Blocks begin at different steps, or all would want the same lines of x at once.
+        const int first = static_cast<int>(static_cast<unsigned long long>(piece) * steps / pieces());
+        return {row, copy_of(in_word, hidden) * x_rows + row, in_word - skipped, skipped, place - skipped, steps, first,
+                columns, piece, residue < in_last};
     }
 };
 
 // Clears what a step of B has that is not of its rows.
 template <int CONSUMERS, int BLOCK_N>
 struct Clearing {
-    int first, end;  // columns of the rows' own
-    __device__ __forceinline__ void operator()(int step, unsigned char* b) const {
-        const int from = max(first - step * STEP_K, 0), to = min(end - step * STEP_K, STEP_K);
+    const typename TilesOfResidues<CONSUMERS * 64, BLOCK_N>::Position& at;
+    int hidden;
+    __device__ __forceinline__ void operator()(int turn, unsigned char* b) const {
+        const int along = at.along(turn), from = max(at.skipped - along, 0),
+                  to = min(at.skipped + hidden - along, STEP_K);
         if (from == 0 && to == STEP_K) return;
         for (int i = threadIdx.x; i < BLOCK_N * STEP_K; i += CONSUMERS * WARPGROUP) {
             const int row = i / STEP_K, column = i % STEP_K;
@@ -111,12 +123,12 @@ __device__ __forceinline__ void statistics_of_residues(const CUtensorMap& x, con
             if (threadIdx.x % WARPGROUP) break;
             const CUtensorMap& of_w = at.in_last ? w.with_last : w.without;
             for (int step = 0; step < at.steps; ++step) {
-                const int along = step * STEP_K;
+                const int along = at.along(step);
                 ring.fill_from(x, of_w, at.along_x + along, at.in_x, at.begin + along, at.columns.first);
             }
         } else {
             float logits[BLOCK_N / 2] = {};
-            const Clearing<CONSUMERS, BLOCK_N> clearing{at.skipped, at.skipped + tiles.hidden};
+            const Clearing<CONSUMERS, BLOCK_N> clearing{at, tiles.hidden};
             ring.add_products(logits, at.steps, warpgroup, clearing);
             leave_statistics(logits, 0, at.row + warpgroup * 64, at.columns, rest, at.piece, tiles.pieces());
         }
@@ -131,14 +143,14 @@ __device__ __forceinline__ void parts_of_residues(const CUtensorMap& x, const Lo
     const auto at = tiles.at(blockIdx.x / PARTS);
     const CUtensorMap& of_w = at.in_last ? w.with_last : w.without;
     const auto fill = [&](Ring<CONSUMERS, 64, STAGES>& ring, int step) {
-        const int along = step * STEP_K;
+        const int along = at.along(step);
         ring.fill_from(x, of_w, at.along_x + along, at.in_x, at.begin + along, at.columns.first);
     };
     const auto finish = [&](float (&own)[SLICE], int part, int warpgroup) {
         const unsigned piece = at.piece * PARTS + part, count = tiles.pieces() * PARTS;
         leave_statistics(own, part * SLICE, at.row + warpgroup * 64, at.columns, rest, piece, count);
     };
-    const Clearing<CONSUMERS, 64> clearing{at.skipped, at.skipped + tiles.hidden};
+    const Clearing<CONSUMERS, 64> clearing{at, tiles.hidden};
     by_parts<STAGES, PARTS, CONSUMERS>(at.steps, fill, clearing, finish);
 }
 

@@ -7,7 +7,7 @@ import torch
 
 from roofscope import CudaProgram, tensor_map
 from roofscope.kernels.shared.wgmma_plans import Tile
-from roofscope.kernels.shared.whole_rows import is_whole
+from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole
 
 Tensor = torch.Tensor
 
@@ -36,24 +36,28 @@ class Order:
         return self.unit == _WORD, self.unit == _LINE
 
 
+ALL = Order(0, _WORD)  # as they lie, or their copy does
+
+
 def suits(w: Tensor) -> bool:
     """Whether w begins where TMA can."""
     return w.is_contiguous() and w.data_ptr() % 16 == 0
 
 
 def orders(vocab: int, hidden: int) -> list[Order]:
-    """Those by which rows of a residue begin alike amid words of 16 bytes, or amid lines, where not all do."""
-    found = {unit: unit // math.gcd(unit, hidden) for unit in (_WORD, _LINE)}
-    return [
-        Order(period.bit_length() - 1, unit)
-        for unit, period in found.items()
-        if 1 < period <= vocab and period * hidden < _MOST_PLACES
-    ]
+    """Of all rows as they lie, and by which those of a residue begin alike amid 16 bytes, or amid lines."""
+    found = [ALL]
+    for unit in (_WORD, _LINE):
+        period = unit // math.gcd(unit, hidden)
+        if 1 < period <= vocab and period * hidden < _MOST_PLACES:
+            found.append(Order(period.bit_length() - 1, unit))
+    return found
 
 
 def columns_of(tile: Tile, vocab: int, order: Order) -> int:
     """Of all tiles beside each other, the last ones of each residue's rows cut or not."""
-    return -(-(-(-vocab // order.period)) // tile.columns) * tile.columns * order.period
+    longest = math.ceil(vocab / order.period)
+    return math.ceil(longest / tile.columns) * tile.columns * order.period
 
 
 def copies_of(hidden: int) -> int:
@@ -79,16 +83,21 @@ def launch(
 ) -> Tensor:
     """The pieces of each row, one of a tile, or of a block's part of it."""
     (rows, hidden), vocab = x.shape, len(w)
-    if not suits(w):
-        w = w.clone(memory_format=torch.contiguous_format)
+    if order == ALL:
+        x, w = both_in_whole_units(program, x, w)
+        of_x, of_w = x, (w, w)
+    else:
+        if not suits(w):
+            w = w.clone(memory_format=torch.contiguous_format)
+        of_x, of_w = _copies(program, x), long_rows(w, order.period)
     beside = columns_of(tile, vocab, order) // tile.columns
     blocks = -(-rows // tile.rows) * beside * parts
     if parts == 1:
         blocks = min(blocks, program.multiprocessor_count)
     pieces = torch.empty((rows, beside * parts, 2), dtype=torch.float32, device=x.device)
     program.launch(
-        *(name, blocks, tile.threads, tensor_map(_copies(program, x), (tile.rows, _STEP))),
-        *(tensor_map(longer, (tile.columns, _STEP)) for longer in long_rows(w, order.period)),
+        *(name, blocks, tile.threads, tensor_map(of_x, (tile.rows, _STEP))),
+        *(tensor_map(longer, (tile.columns, _STEP)) for longer in of_w),
         *(labels, pieces, at_label, rows, vocab, hidden, order.shift, order.unit),
         shared_bytes=tile.shared_bytes,
         overlaps=True,
