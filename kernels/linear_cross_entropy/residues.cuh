@@ -90,22 +90,23 @@ struct TilesOfResidues {
     }
 };
 
-// Clears what a step of B has that is not of its rows.
-template <int CONSUMERS, int BLOCK_N>
+// Clears what a step of w has that is not of its ROWS; it lies so many bytes in front of a stage of B.
+template <class Position, int THREADS, int ROWS, int IN_FRONT_OF_B = 0>
 struct Clearing {
-    const typename TilesOfResidues<CONSUMERS * 64, BLOCK_N>::Position& at;
+    const Position& at;
     int hidden;
     __device__ __forceinline__ void operator()(int turn, unsigned char* b) const {
+        unsigned char* const w = b - IN_FRONT_OF_B;
         const int along = at.along(turn), from = max(at.skipped - along, 0),
                   to = min(at.skipped + hidden - along, STEP_K);
         if (from == 0 && to == STEP_K) return;
-        for (int i = threadIdx.x; i < BLOCK_N * STEP_K; i += CONSUMERS * WARPGROUP) {
+        for (int i = threadIdx.x; i < ROWS * STEP_K; i += THREADS) {
             const int row = i / STEP_K, column = i % STEP_K;
             if (column >= from && column < to) continue;
-            reinterpret_cast<unsigned short*>(b + row * ROW)[(column / 8 ^ row % 8) * 8 + column % 8] = 0;
+            reinterpret_cast<unsigned short*>(w + row * ROW)[(column / 8 ^ row % 8) * 8 + column % 8] = 0;
         }
         publish_writes();
-        asm volatile("bar.sync 8, %0;" ::"n"(CONSUMERS * WARPGROUP) : "memory");  // all that multiply
+        asm volatile("bar.sync 8, %0;" ::"n"(THREADS) : "memory");  // all that multiply
     }
 };
 
@@ -128,7 +129,7 @@ __device__ __forceinline__ void statistics_of_residues(const CUtensorMap& x, con
             }
         } else {
             float logits[BLOCK_N / 2] = {};
-            const Clearing<CONSUMERS, BLOCK_N> clearing{at, tiles.hidden};
+            const Clearing<decltype(at), CONSUMERS * WARPGROUP, BLOCK_N> clearing{at, tiles.hidden};
             ring.add_products(logits, at.steps, warpgroup, clearing);
             leave_statistics(logits, 0, at.row + warpgroup * 64, at.columns, rest, at.piece, tiles.pieces());
         }
@@ -150,12 +151,83 @@ __device__ __forceinline__ void parts_of_residues(const CUtensorMap& x, const Lo
         const unsigned piece = at.piece * PARTS + part, count = tiles.pieces() * PARTS;
         leave_statistics(own, part * SLICE, at.row + warpgroup * 64, at.columns, rest, piece, count);
     };
-    const Clearing<CONSUMERS, 64> clearing{at, tiles.hidden};
+    const Clearing<decltype(at), CONSUMERS * WARPGROUP, 64> clearing{at, tiles.hidden};
     by_parts<STAGES, PARTS, CONSUMERS>(at.steps, fill, clearing, finish);
 }
 
-#define OF_RESIDUES(NAME, CONSUMERS, CLUSTER, ...)                                                                \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+// ---- Across: 64 rows of w for a warpgroup, and no more of x than are about there ---------------
+
+constexpr int PIECES_ACROSS = 4;  // of a tile, one a warp, as in residues.py
+
+// What leave_statistics does: a thread has rows 8 j + 2 q and the next of x, from `row0` on, of columns g and g + 8 of its
+// warp's 16, which eight lanes have.
+template <int COUNT>
+__device__ __forceinline__ void leave_statistics_across(
+    const float (&logits)[COUNT], int row0, const Columns& columns, const Rest& rest, unsigned piece, unsigned count
+) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x % WARPGROUP / WARP, own = warp * 16 + lane / 4;
+    const long long left = left_of(columns, rest.vocab);
+#pragma unroll
+    for (int i = 0; i < COUNT / 2; ++i) {
+        const int row = row0 + i / 2 * 8 + lane % 4 * 2 + i % 2, at = i / 2 * 4 + i % 2;
+        const float one = own < left ? logits[at] * LOG2_E : NEGATIVE_INFINITY,
+                    other = own + 8 < left ? logits[at + 2] * LOG2_E : NEGATIVE_INFINITY;
+        const long long wanted = row < rest.rows ? place_of(rest.labels[row], columns) : -1;
+        if (wanted == own && wanted < left) rest.at_label[row] = one;
+        if (wanted == own + 8 && wanted < left) rest.at_label[row] = other;
+        Statistics mine = joined({one, 1.0f}, {other, 1.0f});
+#pragma unroll
+        for (int distance = 4; distance < WARP; distance *= 2) {
+            const Statistics more = {__shfl_xor_sync(WHOLE_WARP, mine.highest, distance),
+                                     __shfl_xor_sync(WHOLE_WARP, mine.total, distance)};
+            mine = joined(mine, more);
+        }
+        if (lane < 4 && row < rest.rows) rest.pieces[1ll * row * count + piece * PIECES_ACROSS + warp] = mine;
+    }
+}
+
+template <int ROWS, int STAGES, int PARTS>
+__device__ __forceinline__ void statistics_across(const CUtensorMap& x, const LongRows& w, const Rest& rest) {
+    using Tiles = TilesOfResidues<ROWS, 64>;
+    using Position = typename Tiles::Position;
+    using Clears = Clearing<Position, WARPGROUP, 64, 64 * ROW>;
+    const Tiles tiles(rest, w);
+    const unsigned count = tiles.pieces() * PIECES_ACROSS;
+    const auto fill = [&](Ring<1, ROWS, STAGES>& ring, const Position& at, int step) {
+        const CUtensorMap& of_w = at.in_last ? w.with_last : w.without;
+        const int along = at.along(step);
+        ring.fill_from(of_w, x, at.begin + along, at.columns.first, at.along_x + along, at.in_x);
+    };
+    if constexpr (PARTS > 1) {
+        const Position at = tiles.at(blockIdx.x / PARTS);
+        by_parts<STAGES, PARTS, 1, ROWS>(
+            at.steps, [&](Ring<1, ROWS, STAGES>& ring, int step) { fill(ring, at, step); }, Clears{at, tiles.hidden},
+            [&](float (&own)[ROWS / 2 / PARTS], int part, int) {
+                leave_statistics_across(own, at.row + part * (ROWS / PARTS), at.columns, rest, at.piece, count);
+            }
+        );
+    } else {
+        extern __shared__ __align__(1024) unsigned char stages[];
+        Ring<1, ROWS, STAGES> ring(stages, 0);
+        const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
+        let_next_start();
+        wait_for_previous();
+        for (unsigned tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+            const Position at = tiles.at(tile);
+            if (warpgroup) {
+                if (threadIdx.x % WARPGROUP) break;
+                for (int step = 0; step < at.steps; ++step) fill(ring, at, step);
+            } else {
+                float logits[ROWS / 2] = {};
+                ring.add_products(logits, at.steps, 0, Clears{at, tiles.hidden});
+                leave_statistics_across(logits, at.row, at.columns, rest, at.piece, count);
+            }
+        }
+    }
+}
+
+#define OF_RESIDUES(NAME, CONSUMERS, BLOCKS, CLUSTER, ...)                                                              \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, BLOCKS)  \
         NAME(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap with_last,                \
              const __grid_constant__ CUtensorMap without, const long long* __restrict__ labels,                   \
              Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows, long long vocab,      \
@@ -165,9 +237,11 @@ __device__ __forceinline__ void parts_of_residues(const CUtensorMap& x, const Lo
         __VA_ARGS__;                                                                                              \
     }
 #define TILES_OF_RESIDUES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                       \
-    OF_RESIDUES(NAME, CONSUMERS, 1, statistics_of_residues<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
+    OF_RESIDUES(NAME, CONSUMERS, 1, 1, statistics_of_residues<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
 #define PARTS_OF_RESIDUES(NAME, CONSUMERS, STAGES, PARTS)                                                         \
-    OF_RESIDUES(NAME, CONSUMERS, PARTS, parts_of_residues<CONSUMERS, STAGES, PARTS>(x, w, rest))
+    OF_RESIDUES(NAME, CONSUMERS, 1, PARTS, parts_of_residues<CONSUMERS, STAGES, PARTS>(x, w, rest))
+#define RESIDUES_ACROSS(NAME, ROWS, STAGES, PARTS)                                                                \
+    OF_RESIDUES(NAME, 1, 2, PARTS, statistics_across<ROWS, STAGES, PARTS>(x, w, rest))
 TILES_OF_RESIDUES(residues_64x64, 1, 64, 8)
 TILES_OF_RESIDUES(residues_64x128, 1, 128, 8)
 TILES_OF_RESIDUES(residues_128x128, 2, 128, 6)
@@ -175,3 +249,8 @@ PARTS_OF_RESIDUES(residues_64x64_by_2, 1, 8, 2)
 PARTS_OF_RESIDUES(residues_64x64_by_4, 1, 8, 4)
 PARTS_OF_RESIDUES(residues_64x64_by_8, 1, 8, 8)
 PARTS_OF_RESIDUES(residues_128x64_by_4, 2, 8, 4)
+RESIDUES_ACROSS(across_16x64, 16, 8, 1)
+RESIDUES_ACROSS(across_16x64_by_2, 16, 8, 2)
+RESIDUES_ACROSS(across_32x64, 32, 8, 1)
+RESIDUES_ACROSS(across_32x64_by_2, 32, 8, 2)
+RESIDUES_ACROSS(across_32x64_by_4, 32, 8, 4)

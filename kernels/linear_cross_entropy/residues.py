@@ -11,6 +11,15 @@ from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole
 
 Tensor = torch.Tensor
 
+# Across: 64 rows of w for a warpgroup. Two blocks have room in a multiprocessor, and each warp leaves a piece.
+ACROSS = {
+    "across_16x64": Tile(16, 64, stages=8, step_ns=118, across=True),
+    "across_16x64_by_2": Tile(16, 64, stages=8, step_ns=118, across=True),
+    "across_32x64": Tile(32, 64, stages=8, step_ns=123, across=True),
+    "across_32x64_by_2": Tile(32, 64, stages=8, step_ns=123, across=True),
+    "across_32x64_by_4": Tile(32, 64, stages=8, step_ns=123, across=True),
+}
+BLOCKS_ACROSS, _PIECES_ACROSS = 2, 4
 _STEP = 64  # elements of hidden in a stage
 _WORD, _LINE = 8, 64  # elements of 16 bytes, and of a line of L2
 _MOST_PLACES = 2**31  # in a long row, which 32 bits count
@@ -81,7 +90,7 @@ def launch(
     labels: Tensor,
     at_label: Tensor,
 ) -> Tensor:
-    """The pieces of each row, one of a tile, or of a block's part of it."""
+    """The pieces of each row, of a tile or of a block's part of it."""
     (rows, hidden), vocab = x.shape, len(w)
     if order == ALL:
         x, w = both_in_whole_units(program, x, w)
@@ -93,8 +102,10 @@ def launch(
     beside = columns_of(tile, vocab, order) // tile.columns
     blocks = -(-rows // tile.rows) * beside * parts
     if parts == 1:
-        blocks = min(blocks, program.multiprocessor_count)
-    pieces = torch.empty((rows, beside * parts, 2), dtype=torch.float32, device=x.device)
+        most = BLOCKS_ACROSS if tile.across else 1
+        blocks = min(blocks, most * program.multiprocessor_count)
+    each = _PIECES_ACROSS if tile.across else parts
+    pieces = torch.empty((rows, beside * each, 2), dtype=torch.float32, device=x.device)
     program.launch(
         *(name, blocks, tile.threads, tensor_map(of_x, (tile.rows, _STEP))),
         *(tensor_map(longer, (tile.columns, _STEP)) for longer in of_w),

@@ -33,6 +33,15 @@ struct Rest {
 struct Columns {
     int first, residue = 0, shift = 0;
 };
+// Rows of w from the tile's first on.
+__device__ __forceinline__ long long left_of(const Columns& columns, long long vocab) {
+    return ((vocab - columns.residue + (1ll << columns.shift) - 1) >> columns.shift) - columns.first;
+}
+// Of a label, behind the tile's first; below 0 where it is of no such row.
+__device__ __forceinline__ long long place_of(long long label, const Columns& columns) {
+    const bool is_here = label >= 0 && (label & ((1ll << columns.shift) - 1)) == columns.residue;
+    return is_here ? (label >> columns.shift) - columns.first : -1;
+}
 
 // The statistics of a thread's logits number `first_sum` and on of a tile, whose warpgroup's rows begin at `top`: piece number
 // `piece` of `count` of a row.
@@ -41,8 +50,7 @@ __device__ __forceinline__ void leave_statistics(
     float (&logits)[COUNT], int first_sum, int top, const Columns& columns, const Rest& rest, unsigned piece, unsigned count
 ) {
     const int lane = threadIdx.x % WARP;
-    const long long period = 1ll << columns.shift;
-    const long long left = ((rest.vocab - columns.residue + period - 1) >> columns.shift) - columns.first;
+    const long long left = left_of(columns, rest.vocab);
     const auto column_of = [&](int i) { return (first_sum + i) / 4 * 8 + lane % 4 * 2 + i % 2; };
     if (left < 256) {
 #pragma unroll
@@ -54,9 +62,7 @@ __device__ __forceinline__ void leave_statistics(
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int row = first + half * 8;
-        const long long label = row < rest.rows ? rest.labels[row] : -1;
-        const bool is_here = label >= 0 && (label & (period - 1)) == columns.residue;
-        const long long wanted = is_here ? (label >> columns.shift) - columns.first : -1;
+        const long long wanted = row < rest.rows ? place_of(rest.labels[row], columns) : -1;
         if (wanted >= 0 && wanted < left) {
 #pragma unroll
             for (int i = half * 2; i < COUNT; i += 4) {

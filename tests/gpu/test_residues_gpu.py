@@ -39,14 +39,17 @@ def kernel_of() -> Kernel:
 
 def losses_of(program: Any, name: str, order: residues.Order, *inputs: torch.Tensor) -> torch.Tensor:
     x, w, labels = inputs
-    tile, parts = MODULE.TILES[MODULE.RESIDUES[name]], MODULE.PARTS.get(MODULE.RESIDUES[name], 1)
+    if name in residues.ACROSS:
+        tile, parts = residues.ACROSS[name], int(name.partition("_by_")[2] or 1)
+    else:
+        tile, parts = MODULE.TILES[MODULE.RESIDUES[name]], MODULE.PARTS.get(MODULE.RESIDUES[name], 1)
     at_label = torch.empty(len(x), dtype=torch.float32, device="cuda")
     pieces = residues.launch(program, name, tile, parts, order, *inputs, at_label)
     return MODULE._joined(program, pieces, at_label, labels, torch.empty_like(x[:, 0]), len(w))
 
 
 @pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
-@pytest.mark.parametrize("name", MODULE.RESIDUES)
+@pytest.mark.parametrize("name", [*MODULE.RESIDUES, *residues.ACROSS])
 def test_every_tile_is_right_in_every_order(name: str, dtype: Dtype) -> None:
     """Amid numbers that are none, also where x begins amid 16 bytes."""
     kernel, program = kernel_of(), hopper_program(NAME, "cuda_wgmma", dtype)
@@ -65,7 +68,9 @@ def test_every_tile_is_right_in_every_order(name: str, dtype: Dtype) -> None:
                 assert relative_error((found,), expected) <= kernel.spec.tolerance.of(dtype), (sizes, order)
 
 
-@pytest.mark.parametrize("name", ["residues_64x64", "residues_128x128", "residues_64x64_by_4"])
+@pytest.mark.parametrize(
+    "name", ["residues_64x64", "residues_128x128", "residues_64x64_by_4", "across_32x64", "across_16x64_by_2"]
+)
 def test_what_is_no_number_stays_in_its_row(name: str) -> None:
     """Elements of x at ends of a row, and a row of w without a power."""
     kernel, program = kernel_of(), hopper_program(NAME, "cuda_wgmma", Dtype.BFLOAT16)
@@ -80,14 +85,15 @@ def test_what_is_no_number_stays_in_its_row(name: str) -> None:
         assert (~found.isfinite()).nonzero().flatten().tolist() == [3, 9]
 
 
-def test_a_label_that_is_no_column_gives_nan() -> None:
+@pytest.mark.parametrize("name", ["residues_64x64", "across_16x64"])
+def test_a_label_that_is_no_column_gives_nan(name: str) -> None:
     """Numbers beyond the last row of w that has the same residue."""
     kernel, program = kernel_of(), hopper_program(NAME, "cuda_wgmma", Dtype.BFLOAT16)
     sizes = {"rows": 6, "vocab": 700, "hidden": 515}
     x, w, _ = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
     labels = torch.tensor([700, -1, 767, 3, 10**12, -100], device="cuda")
     for order in residues.orders(700, 515):
-        found = losses_of(program, "residues_64x64", order, x, w, labels)
+        found = losses_of(program, name, order, x, w, labels)
         assert found.isnan().tolist() == [True, True, True, False, True, False]
 
 

@@ -63,3 +63,14 @@ def test_tiles_are_those_of_the_kernels() -> None:
             assert list(map(int, numbers)) == [tile.warpgroups, tile.stages, parts]
         else:
             assert [*map(int, numbers), parts] == [tile.warpgroups, tile.columns, tile.stages, None]
+
+
+def test_tiles_across_are_those_of_the_kernels() -> None:
+    source = (FOLDER / "residues.cuh").read_text()
+    found = re.findall(r"^RESIDUES_ACROSS\((across_\w+), (\d+), (\d), (\d)\)", source, re.MULTILINE)
+    assert {name for name, *_ in found} == residues.ACROSS.keys()
+    for name, rows, stages, parts in found:
+        tile = residues.ACROSS[name]
+        assert (int(rows), int(stages), 1, 64) == (tile.rows, tile.stages, tile.warpgroups, tile.columns)
+        assert parts == (name.partition("_by_")[2] or "1")
+        assert residues.BLOCKS_ACROSS * (tile.shared_bytes + 1024) <= 228 * 1024
