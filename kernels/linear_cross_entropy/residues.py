@@ -11,7 +11,7 @@ from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole
 
 Tensor = torch.Tensor
 
-# Across: 64 rows of w for a warpgroup. Two blocks have room in a multiprocessor, and each warp leaves a piece.
+# Across: 64 rows of w for a warpgroup. A multiprocessor has room for two blocks; each warp leaves a piece.
 ACROSS = {
     "across_16x64": Tile(16, 64, stages=8, step_ns=118, across=True),
     "across_16x64_by_2": Tile(16, 64, stages=8, step_ns=118, across=True),

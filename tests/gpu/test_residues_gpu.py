@@ -44,7 +44,7 @@ def losses_of(program: Any, name: str, order: residues.Order, *inputs: torch.Ten
     else:
         tile, parts = MODULE.TILES[MODULE.RESIDUES[name]], MODULE.PARTS.get(MODULE.RESIDUES[name], 1)
     at_label = torch.empty(len(x), dtype=torch.float32, device="cuda")
-    pieces = residues.launch(program, name, tile, parts, order, *inputs, at_label)
+    pieces: torch.Tensor = residues.launch(program, name, tile, parts, order, x, w, labels, at_label)
     return MODULE._joined(program, pieces, at_label, labels, torch.empty_like(x[:, 0]), len(w))
 
 

@@ -20,7 +20,7 @@ def test_each_row_of_w_lies_in_long_rows(vocab: int, hidden: int) -> None:
     for order in residues.orders(vocab, hidden)[1:]:
         with_last, without = residues.long_rows(w, order.period)
         assert all(matrix.stride(0) % 8 == 0 for matrix in (with_last, without))
-        places = set()
+        places: set[int] = set()
         for residue in range(order.period):
             longer = with_last if residue < vocab % order.period else without
             rows = w[residue :: order.period]
