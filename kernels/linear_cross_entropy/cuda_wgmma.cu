@@ -7,7 +7,7 @@
 //   second kernel joins the tiles of a row. Where the last round of pairs of blocks would be filled in part, all pairs
 //   share its tiles equally: shared/tile_shares.cuh. Few rows of x meet a w whose rows begin anywhere by mma.sync:
 //   few_rows.cuh; where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts. A few
-//   rows of x and a small w have no tensor cores: small_weights.cuh.
+//   rows of x and a small w have no tensor cores: small_weights.cuh. Tiles of rows of w that begin anywhere: residues.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.

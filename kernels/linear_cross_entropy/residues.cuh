@@ -54,7 +54,7 @@ struct TilesOfResidues {
     int shift, unit, hidden, in_last, x_rows;
 
     struct Position {
-        int row, in_x, along_x;  // in_x: in the copies of x
+        int row, in_x, along_x;     // in_x: in the copies of x
         int skipped, begin, steps;  // `skipped` elements lie between `begin`, in long rows, and the rows
         int first;                  // step
         Columns columns;
@@ -85,8 +85,16 @@ struct TilesOfResidues {
         const int steps = (skipped + hidden + STEP_K - 1) / STEP_K;
         // Blocks begin at different steps, or all would want the same lines of x at once.
         const int first = static_cast<int>(static_cast<unsigned long long>(piece) * steps / pieces());
-        return {row, copy_of(in_word, hidden) * x_rows + row, in_word - skipped, skipped, place - skipped, steps, first,
-                columns, piece, residue < in_last};
+        return {row,
+                copy_of(in_word, hidden) * x_rows + row,
+                in_word - skipped,
+                skipped,
+                place - skipped,
+                steps,
+                first,
+                columns,
+                piece,
+                residue < in_last};
     }
 };
 

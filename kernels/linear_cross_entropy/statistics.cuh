@@ -47,7 +47,8 @@ __device__ __forceinline__ long long place_of(long long label, const Columns& co
 // `piece` of `count` of a row.
 template <int COUNT>
 __device__ __forceinline__ void leave_statistics(
-    float (&logits)[COUNT], int first_sum, int top, const Columns& columns, const Rest& rest, unsigned piece, unsigned count
+    float (&logits)[COUNT], int first_sum, int top, const Columns& columns, const Rest& rest, unsigned piece,
+    unsigned count
 ) {
     const int lane = threadIdx.x % WARP;
     const long long left = left_of(columns, rest.vocab);

@@ -204,8 +204,7 @@ __device__ __forceinline__ void by_parts_of_tile(
 ) {
     const auto at = tiles.at(blockIdx.x / PARTS);
     const auto fill = [&](Ring<CONSUMERS, 64, STAGES>& ring, int step) { ring.fill(a, b, step, at.row, at.in_b); };
-    by_parts<STAGES, PARTS, CONSUMERS>(
-        steps, fill, AsItIs{},
-        [&](float (&own)[32 / PARTS], int part, int warpgroup) { finish(own, part, at, warpgroup); }
-    );
+    by_parts<STAGES, PARTS, CONSUMERS>(steps, fill, AsItIs{}, [&](float (&own)[32 / PARTS], int part, int warpgroup) {
+        finish(own, part, at, warpgroup);
+    });
 }
