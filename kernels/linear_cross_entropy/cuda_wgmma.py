@@ -36,9 +36,14 @@ TILES = {
 }
 # Blocks of a cluster that share a tile along hidden.
 PARTS = {"tile_64x64_by_2": 2, "tile_64x64_by_4": 4, "tile_64x64_by_8": 8, "tile_128x64_by_4": 4}
-# Those that exist of rows of w in the order of residues.cuh too, and their names.
+# Those that residues.cuh has too, under its names: about how much of their time in a plan they take there, and
+# how many nanoseconds more each round of them does.
 RESIDUES = {
-    name.replace("tile", "residues"): name for name in ("tile_128x128", "tile_64x128", "tile_64x64", *PARTS)
+    "residues_128x128": ("tile_128x128", 0.79, 5700),
+    "residues_64x128": ("tile_64x128", 0.87, 8300),
+    "residues_64x64": ("tile_64x64", 0.91, 4800),
+    "residues_64x64_by_2": ("tile_64x64_by_2", 0.82, 4700),
+    "residues_64x64_by_4": ("tile_64x64_by_4", 0.76, 4700),
 }
 _STEP = 64  # elements of hidden in a stage
 # Beyond what a plan says: times as long takes one by which clusters share a whole round more, and about so
@@ -56,9 +61,11 @@ _OF_TILE = {
 _WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
-_MOST_ROWS_OF_RESIDUES, _OF_RESIDUES = 1024, 1.05
+_MOST_ROWS_OF_RESIDUES = 352  # with more pairs of blocks win
 _FEW = "few_rows"
 _SMALL = "small_weights"
+# Times as long as they say take few rows that are more than eight where warps share rows of w.
+_OF_SEVERAL = 1.15
 # About those of tiles that wait for memory, and of the smallest, which have least of it under way.
 _BYTES_PER_NS, _OF_SMALLEST = 2900, {"tile_64x64": 2500}
 
@@ -101,13 +108,14 @@ def choose(
     if is_loose:
         tiles_ns += few_rows.copy_ns(vocab, hidden)
     times = {name: tiles_ns}
-    if rows <= _MOST_ROWS_OF_RESIDUES:
+    if begins_whole and rows <= _MOST_ROWS_OF_RESIDUES and residues.takes(vocab, hidden):
         for name in RESIDUES:
-            _, time_ns = order_of(name, rows, vocab, multiprocessors, hidden, begins_whole)
-            times[name] = time_ns + few_rows.BESIDE_NS
+            times[name] = _time_of_residues(name, rows, vocab, multiprocessors, hidden)
     room = few_rows.room_of(rows, hidden)
     if room and (is_loose or room == few_rows.LEAST_ROOM):
-        times[_FEW] = few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns
+        grid = few_rows.grid_of(room, vocab, hidden, multiprocessors)
+        is_shared = room > few_rows.LEAST_ROOM and grid.sharing > 1
+        times[_FEW] = grid.time_ns * (_OF_SEVERAL if is_shared else 1)
     if small := small_weights.room_of(rows):
         times[_SMALL] = small_weights.time_ns(small, vocab, hidden, multiprocessors)
     return min(times, key=lambda name: times[name])
@@ -135,30 +143,17 @@ def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int)
 
 
 @functools.lru_cache(maxsize=4096)
-def order_of(
-    name: str, rows: int, vocab: int, multiprocessors: int, hidden: int, begins_whole: bool
-) -> tuple[residues.Order, float]:
-    """The order of residues of least time for a tile of this name, and that time with what it has copied."""
-    orders = residues.orders(vocab, hidden) if begins_whole else [residues.ALL]
-    sizes = (rows, vocab, multiprocessors, hidden)
-    found = [(order, time_of_order(name, order, *sizes)) for order in orders]
-    return min(found, key=lambda one: one[1])
-
-
-def time_of_order(
-    name: str, order: residues.Order, rows: int, vocab: int, multiprocessors: int, hidden: int
-) -> float:
-    tile, steps = TILES[RESIDUES[name]], -(-hidden // _STEP)
-    columns, aligned = residues.columns_of(tile, vocab, order), order.aligned
-    if order == residues.ALL:
-        on_lines = pitch(2 * hidden, vocab) % ROW == 0
-        aligned = (on_lines, on_lines)
-        copy_ns = few_rows.copy_ns(vocab, hidden) if hidden % 8 else 0
-    else:
-        steps += 1
-        copy_ns = residues.copy_ns(rows, hidden)
-    plan = _plan(RESIDUES[name], rows, columns, steps, multiprocessors, aligned)
-    return max(plan.time_ns * _OF_RESIDUES, 2 * vocab * hidden / _BYTES_PER_NS) + copy_ns
+def _time_of_residues(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> float:
+    """Infinite where half a tile would have no rows."""
+    of_tile, of_plan, round_ns = RESIDUES[name]
+    tile, parts = TILES[of_tile], PARTS.get(of_tile, 1)
+    if tile.rows - rows >= 64:
+        return math.inf
+    columns = residues.columns_of(tile, vocab, residues.period_of(hidden))
+    plan = _plan(of_tile, rows, columns, -(-hidden // _STEP) + 1, multiprocessors, (True, False))
+    at_once = max(most_blocks(parts, multiprocessors), parts)
+    rounds = -(-tile.count(rows, columns) * parts // at_once)
+    return of_plan * plan.time_ns + rounds * round_ns + residues.copies_ns(rows, hidden) + few_rows.BESIDE_NS
 
 
 def _plan(
@@ -201,7 +196,9 @@ def launch(
         return _of_few_rows(program, x, w, labels, loss)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
     if name in RESIDUES:
-        pieces = _pieces_of_residues(program, name, x, w, labels, at_label)
+        of_tile = RESIDUES[name][0]
+        tile, parts = TILES[of_tile], PARTS.get(of_tile, 1)
+        pieces = residues.launch(program, name, tile, parts, x, w, labels, at_label)
     elif name == _SMALL:
         pieces = small_weights.launch(program, x, w, labels, at_label)
     else:
@@ -241,20 +238,6 @@ def _of_few_rows(
     pieces = few_rows.launch(program, room, grid, x, w, labels, None, at_label)
     assert pieces is not None
     return _joined(program, pieces, at_label, labels, loss, vocab)
-
-
-def _pieces_of_residues(
-    program: CudaProgram,
-    name: str,
-    x: torch.Tensor,
-    w: torch.Tensor,
-    labels: torch.Tensor,
-    at_label: torch.Tensor,
-) -> torch.Tensor:
-    (rows, hidden), vocab = x.shape, len(w)
-    order, _ = order_of(name, rows, vocab, program.multiprocessor_count, hidden, residues.suits(w))
-    tile, parts = TILES[RESIDUES[name]], PARTS.get(RESIDUES[name], 1)
-    return residues.launch(program, name, tile, parts, order, x, w, labels, at_label)
 
 
 def _pieces_of_tiles(

@@ -1,21 +1,21 @@
 // Tiles of logits from rows of w that begin anywhere, without a copy of w.
 //
-// Mapping: rows whose numbers leave the same residue by a power of two begin at the same place amid 16 bytes, or amid a line of
-//   L2. So w is a matrix of so many times longer rows, which TMA takes, and a tile's columns are a box of rows with one
-//   residue, at some place in long rows. TMA copies from multiples of 16 bytes: boxes of w begin a little in front of its rows,
-//   where a unit does, and those of x by as much in front of its own, which are copied once for each place that a row may have
-//   in 16 bytes. In front of x and behind it there are zeros; what boxes of w have of rows in front and behind is cleared, as it
-//   may be no number. The last long row is cut where w ends, for residues that are in it; for others it is left out: two maps.
+// Mapping: rows whose numbers leave the same residue by a power of two begin at the same place amid 16 bytes. So w is a matrix of
+//   so many times longer rows, which TMA takes, and a tile's columns are a box of rows with one residue, at some place in long
+//   rows. TMA copies from multiples of 16 bytes: boxes of w begin a little in front of its rows, and x is copied once for each
+//   place that a row may have in 16 bytes, with zeros in front and behind; what boxes of w have of rows in front and behind is
+//   cleared, as it may be no number. The last long row is cut where w ends, for residues that are in it; for others it is left
+//   out: two maps.
 // Idea: a loss does not ask for the order of its classes.
 #pragma once
 
 #include "linear_cross_entropy/statistics.cuh"
 #include "shared/wgmma_tiles.cuh"
 
-// Of w: with the last long row and without; the logarithm of the residues' number, and elements of a unit.
+// Of w: with the last long row and without; the logarithm of the residues' number.
 struct LongRows {
     const CUtensorMap &with_last, &without;
-    int shift, unit;
+    int shift;
 };
 
 constexpr int WORD = 8;  // elements of 16 bytes
@@ -51,10 +51,10 @@ extern "C" __global__ void copies_of_rows(
 template <int BLOCK_M, int BLOCK_N>
 struct TilesOfResidues {
     unsigned rows, groups;  // of x, and of each residue's rows of w
-    int shift, unit, hidden, in_last, x_rows;
+    int shift, hidden, in_last, x_rows;
 
     struct Position {
-        int row, in_x, along_x;     // in_x: in the copies of x
+        int row, in_x;              // in_x: in the copies of x
         int skipped, begin, steps;  // `skipped` elements lie between `begin`, in long rows, and the rows
         int first;                  // step
         Columns columns;
@@ -68,7 +68,7 @@ struct TilesOfResidues {
         }
     };
     __device__ __forceinline__ TilesOfResidues(const Rest& rest, const LongRows& w)
-        : rows((static_cast<unsigned>(rest.rows) + BLOCK_M - 1) / BLOCK_M), shift(w.shift), unit(w.unit),
+        : rows((static_cast<unsigned>(rest.rows) + BLOCK_M - 1) / BLOCK_M), shift(w.shift),
           hidden(static_cast<int>(rest.hidden)), in_last(static_cast<int>(rest.vocab & ((1 << w.shift) - 1))),
           x_rows(static_cast<int>(rest.rows)) {
         const unsigned longest = (static_cast<unsigned>(rest.vocab) + (1u << shift) - 1) >> shift;
@@ -79,15 +79,14 @@ struct TilesOfResidues {
     __device__ __forceinline__ Position at(unsigned tile) const {
         const unsigned piece = tile / rows;
         const int residue = static_cast<int>(piece & ((1u << shift) - 1)), place = residue * hidden;
-        const int skipped = place & (unit - 1);
+        const int skipped = place % WORD;
         const Columns columns = {static_cast<int>(piece >> shift) * BLOCK_N, residue, shift};
-        const int row = static_cast<int>(tile % rows) * BLOCK_M, in_word = skipped % WORD;
+        const int row = static_cast<int>(tile % rows) * BLOCK_M;
         const int steps = (skipped + hidden + STEP_K - 1) / STEP_K;
         // Blocks begin at different steps, or all would want the same lines of x at once.
         const int first = static_cast<int>(static_cast<unsigned long long>(piece) * steps / pieces());
         return {row,
-                copy_of(in_word, hidden) * x_rows + row,
-                in_word - skipped,
+                copy_of(skipped, hidden) * x_rows + row,
                 skipped,
                 place - skipped,
                 steps,
@@ -98,23 +97,34 @@ struct TilesOfResidues {
     }
 };
 
-// Clears what a step of w has that is not of its ROWS; it lies so many bytes in front of a stage of B.
-template <class Position, int THREADS, int ROWS, int IN_FRONT_OF_B = 0>
+// Clears what a step of w has that is not of its ROWS, by words.
+template <class Position, int THREADS, int ROWS>
 struct Clearing {
     const Position& at;
     int hidden;
-    __device__ __forceinline__ void operator()(int turn, unsigned char* b) const {
-        unsigned char* const w = b - IN_FRONT_OF_B;
+    __device__ __forceinline__ void operator()(int turn, unsigned char* w) const {
+        constexpr int WORDS = STEP_K / WORD;
         const int along = at.along(turn), from = max(at.skipped - along, 0),
                   to = min(at.skipped + hidden - along, STEP_K);
         if (from == 0 && to == STEP_K) return;
-        for (int i = threadIdx.x; i < ROWS * STEP_K; i += THREADS) {
-            const int row = i / STEP_K, column = i % STEP_K;
-            if (column >= from && column < to) continue;
-            reinterpret_cast<unsigned short*>(w + row * ROW)[(column / 8 ^ row % 8) * 8 + column % 8] = 0;
+#pragma unroll 2
+        for (int i = threadIdx.x; i < ROWS * WORDS; i += THREADS) {
+            const int row = i / WORDS, index = i % WORDS, column = index * WORD;
+            if (column >= from && column + WORD <= to) continue;
+            uint4* const word = reinterpret_cast<uint4*>(w + row * ROW) + (index ^ row % 8);
+            *word = masked(*word, from - column, to - column);
         }
         publish_writes();
         asm volatile("bar.sync 8, %0;" ::"n"(THREADS) : "memory");  // all that multiply
+    }
+    // Its elements number `from` to `to`.
+    static __device__ __forceinline__ uint4 masked(const uint4& word, int from, int to) {
+        unsigned pairs[] = {word.x, word.y, word.z, word.w};
+#pragma unroll
+        for (int i = 0; i < WORD; ++i) {
+            if (i < from || i >= to) pairs[i / 2] &= i % 2 ? 0xffffu : 0xffff0000u;
+        }
+        return make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
 };
 
@@ -133,7 +143,7 @@ __device__ __forceinline__ void statistics_of_residues(const CUtensorMap& x, con
             const CUtensorMap& of_w = at.in_last ? w.with_last : w.without;
             for (int step = 0; step < at.steps; ++step) {
                 const int along = at.along(step);
-                ring.fill_from(x, of_w, at.along_x + along, at.in_x, at.begin + along, at.columns.first);
+                ring.fill_from(x, of_w, along, at.in_x, at.begin + along, at.columns.first);
             }
         } else {
             float logits[BLOCK_N / 2] = {};
@@ -153,7 +163,7 @@ __device__ __forceinline__ void parts_of_residues(const CUtensorMap& x, const Lo
     const CUtensorMap& of_w = at.in_last ? w.with_last : w.without;
     const auto fill = [&](Ring<CONSUMERS, 64, STAGES>& ring, int step) {
         const int along = at.along(step);
-        ring.fill_from(x, of_w, at.along_x + along, at.in_x, at.begin + along, at.columns.first);
+        ring.fill_from(x, of_w, along, at.in_x, at.begin + along, at.columns.first);
     };
     const auto finish = [&](float (&own)[SLICE], int part, int warpgroup) {
         const unsigned piece = at.piece * PARTS + part, count = tiles.pieces() * PARTS;
@@ -163,102 +173,22 @@ __device__ __forceinline__ void parts_of_residues(const CUtensorMap& x, const Lo
     by_parts<STAGES, PARTS, CONSUMERS>(at.steps, fill, clearing, finish);
 }
 
-// ---- Across: 64 rows of w for a warpgroup, and no more of x than are about there ---------------
-
-constexpr int PIECES_ACROSS = 4;  // of a tile, one a warp, as in residues.py
-
-// What leave_statistics does: a thread has rows 8 j + 2 q and the next of x, from `row0` on, of columns g and g + 8 of its
-// warp's 16, which eight lanes have.
-template <int COUNT>
-__device__ __forceinline__ void leave_statistics_across(
-    const float (&logits)[COUNT], int row0, const Columns& columns, const Rest& rest, unsigned piece, unsigned count
-) {
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x % WARPGROUP / WARP, own = warp * 16 + lane / 4;
-    const long long left = left_of(columns, rest.vocab);
-#pragma unroll
-    for (int i = 0; i < COUNT / 2; ++i) {
-        const int row = row0 + i / 2 * 8 + lane % 4 * 2 + i % 2, at = i / 2 * 4 + i % 2;
-        const float one = own < left ? logits[at] * LOG2_E : NEGATIVE_INFINITY,
-                    other = own + 8 < left ? logits[at + 2] * LOG2_E : NEGATIVE_INFINITY;
-        const long long wanted = row < rest.rows ? place_of(rest.labels[row], columns) : -1;
-        if (wanted == own && wanted < left) rest.at_label[row] = one;
-        if (wanted == own + 8 && wanted < left) rest.at_label[row] = other;
-        Statistics mine = joined({one, 1.0f}, {other, 1.0f});
-#pragma unroll
-        for (int distance = 4; distance < WARP; distance *= 2) {
-            const Statistics more = {__shfl_xor_sync(WHOLE_WARP, mine.highest, distance),
-                                     __shfl_xor_sync(WHOLE_WARP, mine.total, distance)};
-            mine = joined(mine, more);
-        }
-        if (lane < 4 && row < rest.rows) rest.pieces[1ll * row * count + piece * PIECES_ACROSS + warp] = mine;
-    }
-}
-
-template <int ROWS, int STAGES, int PARTS>
-__device__ __forceinline__ void statistics_across(const CUtensorMap& x, const LongRows& w, const Rest& rest) {
-    using Tiles = TilesOfResidues<ROWS, 64>;
-    using Position = typename Tiles::Position;
-    using Clears = Clearing<Position, WARPGROUP, 64, 64 * ROW>;
-    const Tiles tiles(rest, w);
-    const unsigned count = tiles.pieces() * PIECES_ACROSS;
-    const auto fill = [&](Ring<1, ROWS, STAGES>& ring, const Position& at, int step) {
-        const CUtensorMap& of_w = at.in_last ? w.with_last : w.without;
-        const int along = at.along(step);
-        ring.fill_from(of_w, x, at.begin + along, at.columns.first, at.along_x + along, at.in_x);
-    };
-    if constexpr (PARTS > 1) {
-        const Position at = tiles.at(blockIdx.x / PARTS);
-        by_parts<STAGES, PARTS, 1, ROWS>(
-            at.steps, [&](Ring<1, ROWS, STAGES>& ring, int step) { fill(ring, at, step); }, Clears{at, tiles.hidden},
-            [&](float (&own)[ROWS / 2 / PARTS], int part, int) {
-                leave_statistics_across(own, at.row + part * (ROWS / PARTS), at.columns, rest, at.piece, count);
-            }
-        );
-    } else {
-        extern __shared__ __align__(1024) unsigned char stages[];
-        Ring<1, ROWS, STAGES> ring(stages, 0);
-        const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
-        let_next_start();
-        wait_for_previous();
-        for (unsigned tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
-            const Position at = tiles.at(tile);
-            if (warpgroup) {
-                if (threadIdx.x % WARPGROUP) break;
-                for (int step = 0; step < at.steps; ++step) fill(ring, at, step);
-            } else {
-                float logits[ROWS / 2] = {};
-                ring.add_products(logits, at.steps, 0, Clears{at, tiles.hidden});
-                leave_statistics_across(logits, at.row, at.columns, rest, at.piece, count);
-            }
-        }
-    }
-}
-
-#define OF_RESIDUES(NAME, CONSUMERS, BLOCKS, CLUSTER, ...)                                                              \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, BLOCKS)  \
+#define OF_RESIDUES(NAME, CONSUMERS, CLUSTER, ...)                                                                \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
         NAME(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap with_last,                \
              const __grid_constant__ CUtensorMap without, const long long* __restrict__ labels,                   \
              Statistics* __restrict__ pieces, float* __restrict__ at_label, long long rows, long long vocab,      \
-             long long hidden, long long shift, long long unit) {                                                 \
+             long long hidden, long long shift) {                                                                 \
         const Rest rest{labels, pieces, at_label, rows, vocab, hidden};                                           \
-        const LongRows w{with_last, without, static_cast<int>(shift), static_cast<int>(unit)};                    \
+        const LongRows w{with_last, without, static_cast<int>(shift)};                                            \
         __VA_ARGS__;                                                                                              \
     }
 #define TILES_OF_RESIDUES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                       \
-    OF_RESIDUES(NAME, CONSUMERS, 1, 1, statistics_of_residues<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
+    OF_RESIDUES(NAME, CONSUMERS, 1, statistics_of_residues<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
 #define PARTS_OF_RESIDUES(NAME, CONSUMERS, STAGES, PARTS)                                                         \
-    OF_RESIDUES(NAME, CONSUMERS, 1, PARTS, parts_of_residues<CONSUMERS, STAGES, PARTS>(x, w, rest))
-#define RESIDUES_ACROSS(NAME, ROWS, STAGES, PARTS)                                                                \
-    OF_RESIDUES(NAME, 1, 2, PARTS, statistics_across<ROWS, STAGES, PARTS>(x, w, rest))
+    OF_RESIDUES(NAME, CONSUMERS, PARTS, parts_of_residues<CONSUMERS, STAGES, PARTS>(x, w, rest))
 TILES_OF_RESIDUES(residues_64x64, 1, 64, 8)
 TILES_OF_RESIDUES(residues_64x128, 1, 128, 8)
 TILES_OF_RESIDUES(residues_128x128, 2, 128, 6)
 PARTS_OF_RESIDUES(residues_64x64_by_2, 1, 8, 2)
 PARTS_OF_RESIDUES(residues_64x64_by_4, 1, 8, 4)
-PARTS_OF_RESIDUES(residues_64x64_by_8, 1, 8, 8)
-PARTS_OF_RESIDUES(residues_128x64_by_4, 2, 8, 4)
-RESIDUES_ACROSS(across_16x64, 16, 8, 1)
-RESIDUES_ACROSS(across_16x64_by_2, 16, 8, 2)
-RESIDUES_ACROSS(across_32x64, 32, 8, 1)
-RESIDUES_ACROSS(across_32x64_by_2, 32, 8, 2)
-RESIDUES_ACROSS(across_32x64_by_4, 32, 8, 4)

@@ -41,7 +41,7 @@ constexpr int ROW = 128;       // bytes of a row in shared memory: what the swiz
 constexpr int ATOM = 8 * ROW;  // the swizzle's period
 constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
-// ---- wgmma: sum (64 x 16, 32, 64, 128, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
+// ---- wgmma: sum (64 x 64, 128, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
 
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_8(i) SUMS_4(i), SUMS_4((i) + 4)
@@ -72,12 +72,6 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
                  : __VA_ARGS__                                                                                    \
                  : "l"(a), "l"(b))
 
-__device__ __forceinline__ void multiply_add(float (&sum)[8], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(16, NAMES_8, "%8", "%9", TRANSPOSES, SUMS_8(0));
-}
-__device__ __forceinline__ void multiply_add(float (&sum)[16], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(32, NAMES_16, "%16", "%17", TRANSPOSES, SUMS_16(0));
-}
 __device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(64, NAMES_32, "%32", "%33", TRANSPOSES, SUMS_32(0));
 }

@@ -161,15 +161,15 @@ __device__ __forceinline__ void for_each_tile(
     if constexpr (CLUSTER > 1) meet_cluster();
 }
 
-// A tile of CONSUMERS * 64 x BLOCK_N by the PARTS blocks of a cluster, each over a part of k: where tiles are few.
+// A tile of CONSUMERS * 64 x 64 by the PARTS blocks of a cluster, each over a part of k: where tiles are few.
 // `fill(ring, step)` copies, by one thread of the last warpgroup; `prepare` is that of add_products; `finish(own, part,
-// warpgroup)` gets a slice of the columns of a warpgroup's 64 rows, BLOCK_N / PARTS of them, which a block then has alone.
-template <int STAGES, int PARTS, int CONSUMERS, int BLOCK_N = 64, class Fill, class Prepare, class Finish>
+// warpgroup)` gets a slice of the columns of a warpgroup's 64 rows, 64 / PARTS of them, which a block then has alone.
+template <int STAGES, int PARTS, int CONSUMERS, class Fill, class Prepare, class Finish>
 __device__ __forceinline__ void by_parts(int steps, const Fill& fill, const Prepare& prepare, const Finish& finish) {
-    constexpr int SUMS = BLOCK_N / 2, SLICE = SUMS / PARTS;
+    constexpr int SUMS = 32, SLICE = SUMS / PARTS;
     static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what a warpgroup receives
     extern __shared__ __align__(1024) unsigned char stages[];
-    Ring<CONSUMERS, BLOCK_N, STAGES> ring(stages, 0);
+    Ring<CONSUMERS, 64, STAGES> ring(stages, 0);
     Barrier* const all_received = ring.empty + STAGES;  // one of each warpgroup
     if (threadIdx.x == 0) {
         for (int i = 0; i < CONSUMERS; ++i) {
