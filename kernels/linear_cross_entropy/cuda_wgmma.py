@@ -36,29 +36,33 @@ TILES = {
 }
 # Blocks of a cluster that share a tile along hidden.
 PARTS = {"tile_64x64_by_2": 2, "tile_64x64_by_4": 4, "tile_64x64_by_8": 8, "tile_128x64_by_4": 4}
-# Those that residues.cuh has too, under its names: about how much of their time in a plan they take there, and
-# how many nanoseconds more each round of them does.
+# Those that residues.cuh has too, under its names: about how much of their time in a plan they take there,
+# and how many nanoseconds more each round of them does.
 RESIDUES = {
     "residues_128x128": ("tile_128x128", 0.79, 5700),
-    "residues_64x128": ("tile_64x128", 0.87, 8300),
-    "residues_64x64": ("tile_64x64", 0.91, 4800),
-    "residues_64x64_by_2": ("tile_64x64_by_2", 0.82, 4700),
-    "residues_64x64_by_4": ("tile_64x64_by_4", 0.76, 4700),
+    "residues_64x128": ("tile_64x128", 0.84, 8300),
+    "residues_64x64": ("tile_64x64", 0.94, 4800),
+    "residues_64x64_by_2": ("tile_64x64_by_2", 0.87, 4700),
+    "residues_64x64_by_4": ("tile_64x64_by_4", 0.83, 4700),
 }
 _STEP = 64  # elements of hidden in a stage
 # Beyond what a plan says: times as long takes one by which clusters share a whole round more, and about so
 # many nanoseconds more one by which pairs share all tiles, or each round of pairs with no more steps.
 _OF_SHARED_ROUND, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 2500, 300, 16
-# And one of these tiles; of 128 columns by one block where x has no more rows, and memory bounds it.
+# And one of these tiles; of 128 columns by one block where x has no more rows, and memory bounds it, and by
+# pairs where they have more than two rounds.
 _OF_TILE = {
-    "tile_64x64_by_2": 1.15,
-    "tile_64x64_by_4": 1.2,
-    "tile_64x64_by_8": 1.43,
+    "tile_64x64": 0.97,
+    "tile_64x64_by_2": 1.08,
+    "tile_64x64_by_4": 1.1,
+    "tile_64x64_by_8": 1.31,
     "tile_128x64_by_4": 1.27,
+    "tile_64x128": 1.06,
     "tile_64x128_pair": 1.025,
     "tile_128x128_four": 1.12,
 }
 _WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
+_PAIR, _OF_ROUNDS = "tile_64x128_pair", 1.2
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _MOST_ROWS_OF_RESIDUES = 352  # with more pairs of blocks win
@@ -169,6 +173,8 @@ def _plan(
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
         count = tile.count(rows, vocab)
         plan = min((_held(plan, count, tile, steps) for plan in plans), key=lambda plan: plan.time_ns)
+        if name == _PAIR and count > plan.blocks:
+            of_tile *= _OF_ROUNDS
     return replace(plan, time_ns=plan.time_ns * of_tile)
 
 
