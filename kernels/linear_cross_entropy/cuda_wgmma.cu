@@ -7,7 +7,7 @@
 //   second kernel joins the tiles of a row. Where the last round of pairs of blocks would be filled in part, all pairs
 //   share its tiles equally: shared/tile_shares.cuh. Few rows of x meet a w whose rows begin anywhere by mma.sync:
 //   few_rows.cuh; where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts. A few
-//   rows of x and a small w have no tensor cores: small_weights.cuh.
+//   rows of x and a small w have no tensor cores: small_weights.cuh. Tiles of rows of w that begin anywhere: residues.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -20,77 +20,22 @@
 #include "linear_cross_entropy/small_weights.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"
+#include "linear_cross_entropy/residues.cuh"
 
-// The statistics of COUNT / 2 logits of one of a thread's two rows, with those of the other three lanes that have it.
-template <int COUNT>
-__device__ __forceinline__ Statistics statistics_of(const float (&logits)[COUNT], int half) {
-    const float highest = highest_of(logits, half);
-    const float shift = highest == NEGATIVE_INFINITY ? 0.0f : highest * LOG2_E;
-    float total[2] = {};
-#pragma unroll
-    for (int i = half * 2; i < COUNT; i += 4) {
-        total[0] += fast_exp2(logits[i] * LOG2_E - shift);
-        total[1] += fast_exp2(logits[i + 1] * LOG2_E - shift);
-    }
-    float sum = total[0] + total[1];
-    sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
-    sum += __shfl_xor_sync(WHOLE_WARP, sum, 2);
-    return {highest * LOG2_E, sum};
-}
-
-// What the kernels have in common besides their two matrices.
-struct Rest {
-    const long long* labels;
-    Statistics* pieces;
-    float* at_label;
-    long long rows, vocab, hidden;
-};
-
-// The statistics of a thread's logits number `first_sum` and on of a tile, whose warpgroup's rows begin at `top`: piece number
-// `piece` of `count` of a row.
-template <int COUNT>
-__device__ __forceinline__ void leave_statistics(
-    float (&logits)[COUNT], int first_sum, int top, int column0, const Rest& rest, unsigned piece, unsigned count
-) {
-    const int lane = threadIdx.x % WARP;
-    const long long left = rest.vocab - column0;
-    const auto column_of = [&](int i) { return (first_sum + i) / 4 * 8 + lane % 4 * 2 + i % 2; };
-    if (left < 256) {
-#pragma unroll
-        for (int i = 0; i < COUNT; ++i) {
-            if (column_of(i) >= left) logits[i] = NEGATIVE_INFINITY;
-        }
-    }
-    const int first = top + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const int row = first + half * 8;
-        const long long wanted = row < rest.rows ? rest.labels[row] - column0 : -1;
-        if (wanted >= 0 && wanted < left) {
-#pragma unroll
-            for (int i = half * 2; i < COUNT; i += 4) {
-                if (column_of(i) == wanted) rest.at_label[row] = logits[i] * LOG2_E;
-                if (column_of(i + 1) == wanted) rest.at_label[row] = logits[i + 1] * LOG2_E;
-            }
-        }
-        const Statistics mine = statistics_of(logits, half);
-        if (row < rest.rows && lane % 4 == 0) rest.pieces[1ll * row * count + piece] = mine;
-    }
-}
-
-template <int CONSUMERS, int BLOCK_N, int STAGES>
+// The blocks of a cluster take tiles one above the other.
+template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
 __device__ __forceinline__ void statistics_of_tiles(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
-    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N>;
-    const Tiles tiles(rest.rows, rest.vocab, 0);
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, BLOCK_N, CLUSTER>;
+    const Tiles tiles(rest.rows, rest.vocab, rank_among<CLUSTER>());
     const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
     let_next_start();  // all blocks run at once, so that those of the next kernel keep none away
-    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES>& ring, const typename Tiles::Position& at, unsigned&,
-                             int warpgroup) {
+    const auto compute = [&](Ring<CONSUMERS, BLOCK_N, STAGES, CLUSTER>& ring, const typename Tiles::Position& at,
+                             unsigned&, int warpgroup) {
         float logits[BLOCK_N / 2] = {};
         ring.add_products(logits, steps, warpgroup);
-        leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
+        leave_statistics(logits, 0, at.row + warpgroup * 64, {at.in_b}, rest, at.in_b / BLOCK_N, tiles.columns);
     };
-    for_each_tile<CONSUMERS, BLOCK_N, STAGES, 1>(x, w, steps, tiles, compute);
+    for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, steps, tiles, compute);
 }
 
 // The same by pairs of blocks. Where the last round of the grid would be filled in part, all pairs share its tiles equally.
@@ -135,7 +80,7 @@ __device__ __forceinline__ void statistics_of_shares(
                 }
             }
             const auto at = tiles.at(turns.tile);
-            leave_statistics(logits, 0, at.row + warpgroup * 64, at.in_b, rest, at.in_b / BLOCK_N, tiles.columns);
+            leave_statistics(logits, 0, at.row + warpgroup * 64, {at.in_b}, rest, at.in_b / BLOCK_N, tiles.columns);
         }
     }
     // No block may leave while another still arrives at its barriers.
@@ -143,15 +88,17 @@ __device__ __forceinline__ void statistics_of_shares(
 }
 
 // Of a tile's columns each block has a part, which is a piece by itself.
-template <int STAGES, int PARTS>
+template <int CONSUMERS, int STAGES, int PARTS>
 __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const CUtensorMap& w, const Rest& rest) {
-    using Tiles = TilesOfMatrix<64, 64>;
+    using Tiles = TilesOfMatrix<CONSUMERS * 64, 64>;
     constexpr int SLICE = 32 / PARTS;
     const Tiles tiles(rest.rows, rest.vocab, 0);
     const int steps = static_cast<int>((rest.hidden + STEP_K - 1) / STEP_K);
-    by_parts_of_tile<STAGES, PARTS>(x, w, steps, tiles, [&](float (&own)[SLICE], int part, const Tiles::Position& at) {
-        leave_statistics(own, part * SLICE, at.row, at.in_b, rest, at.in_b / 64 * PARTS + part, tiles.columns * PARTS);
-    });
+    const auto finish = [&](float (&own)[SLICE], int part, const typename Tiles::Position& at, int warpgroup) {
+        const unsigned piece = at.in_b / 64 * PARTS + part, count = tiles.columns * PARTS;
+        leave_statistics(own, part * SLICE, at.row + warpgroup * 64, {at.in_b}, rest, piece, count);
+    };
+    by_parts_of_tile<STAGES, PARTS, CONSUMERS>(x, w, steps, tiles, finish);
 }
 
 #define STATISTICS(NAME, THREADS, CLUSTER, ...)                                                                   \
@@ -163,21 +110,33 @@ __device__ __forceinline__ void statistics_of_parts(const CUtensorMap& x, const 
         const Rest rest{labels, pieces, at_label, rows, vocab, hidden};                                           \
         __VA_ARGS__;                                                                                              \
     }
-#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES)                                                     \
-    STATISTICS(NAME, (CONSUMERS + 1) * WARPGROUP, 1, statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES>(x, w, rest))
+#define STATISTICS_OF_TILES(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                            \
+    STATISTICS(                                                                                                   \
+        NAME, (CONSUMERS + 1) * WARPGROUP, CLUSTER,                                                               \
+        statistics_of_tiles<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(x, w, rest)                                      \
+    )
 #define STATISTICS_OF_SHARES(NAME, BLOCK_N, STAGES)                                                               \
     STATISTICS(                                                                                                   \
         NAME, 3 * WARPGROUP, 2,                                                                                   \
         statistics_of_shares<BLOCK_N, STAGES>(x, w, rest, TileParts{sums, flags, ticket}, alone)                  \
     )
+#define STATISTICS_OF_PARTS(NAME, CONSUMERS, STAGES, PARTS)                                                       \
+    STATISTICS(                                                                                                   \
+        NAME, (CONSUMERS + 1) * WARPGROUP, PARTS, statistics_of_parts<CONSUMERS, STAGES, PARTS>(x, w, rest)       \
+    )
 STATISTICS_OF_SHARES(tile_128x256_pair, 256, 4)
 STATISTICS_OF_SHARES(tile_128x192_pair, 192, 4)
 STATISTICS_OF_SHARES(tile_128x160_pair, 160, 4)
-STATISTICS_OF_TILES(tile_128x256, 2, 256, 4)
-STATISTICS_OF_TILES(tile_128x128, 2, 128, 6)
-STATISTICS_OF_TILES(tile_64x128, 1, 128, 8)
-STATISTICS_OF_TILES(tile_64x64, 1, 64, 8)
-STATISTICS(tile_64x64_by_8, 2 * WARPGROUP, 8, statistics_of_parts<8, 8>(x, w, rest))
+STATISTICS_OF_TILES(tile_128x256, 2, 256, 4, 1)
+STATISTICS_OF_TILES(tile_128x128, 2, 128, 6, 1)
+STATISTICS_OF_TILES(tile_64x128, 1, 128, 8, 1)
+STATISTICS_OF_TILES(tile_64x128_pair, 1, 128, 8, 2)
+STATISTICS_OF_TILES(tile_128x128_four, 2, 128, 6, 4)
+STATISTICS_OF_TILES(tile_64x64, 1, 64, 8, 1)
+STATISTICS_OF_PARTS(tile_64x64_by_2, 1, 8, 2)
+STATISTICS_OF_PARTS(tile_64x64_by_4, 1, 8, 4)
+STATISTICS_OF_PARTS(tile_64x64_by_8, 1, 8, 8)
+STATISTICS_OF_PARTS(tile_128x64_by_4, 2, 8, 4)
 
 WHOLE_ROWS_KERNEL
 

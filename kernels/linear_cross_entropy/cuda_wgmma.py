@@ -7,10 +7,10 @@ from dataclasses import replace
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
+from roofscope.kernels.linear_cross_entropy import few_rows, residues, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile
+from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile, most_blocks
 from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole, pitch
 
@@ -26,21 +26,52 @@ TILES = {
     "tile_128x256": replace(MATMUL_TILES["tile_128x256"], step_ns=650, parts=1),
     "tile_128x128": replace(MATMUL_TILES["tile_128x128"], step_ns=345, parts=1),
     "tile_64x128": replace(MATMUL_TILES["tile_64x128"], parts=1),
+    "tile_64x128_pair": MATMUL_TILES["tile_64x128_2x1"],
+    "tile_128x128_four": MATMUL_TILES["tile_128x128_4x1"],
     "tile_64x64": MATMUL_TILES["tile_64x64"],
+    "tile_64x64_by_2": MATMUL_TILES["tile_64x64"],
+    "tile_64x64_by_4": MATMUL_TILES["tile_64x64"],
     "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
+    "tile_128x64_by_4": Tile(128, 64, stages=8, step_ns=184),
 }
-PARTS = {"tile_64x64_by_8": 8}  # blocks of a cluster that share a tile along hidden
+# Blocks of a cluster that share a tile along hidden.
+PARTS = {"tile_64x64_by_2": 2, "tile_64x64_by_4": 4, "tile_64x64_by_8": 8, "tile_128x64_by_4": 4}
+# Those that residues.cuh has too, under its names: about how much of their time in a plan they take there,
+# and how many nanoseconds more each round of them does.
+RESIDUES = {
+    "residues_128x128": ("tile_128x128", 0.79, 5700),
+    "residues_64x128": ("tile_64x128", 0.84, 8300),
+    "residues_64x64": ("tile_64x64", 0.94, 4800),
+    "residues_64x64_by_2": ("tile_64x64_by_2", 0.87, 4700),
+    "residues_64x64_by_4": ("tile_64x64_by_4", 0.83, 4700),
+}
 _STEP = 64  # elements of hidden in a stage
-# Beyond what a plan says: times as long takes one by which clusters share a whole round more, or the blocks
-# of a cluster a tile, and about so many nanoseconds more one by which pairs share all tiles, or each round of
-# pairs with no more steps.
-_OF_SHARED_ROUND, _OF_PARTS, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 1.25, 2500, 300, 16
+# Beyond what a plan says: times as long takes one by which clusters share a whole round more, and about so
+# many nanoseconds more one by which pairs share all tiles, or each round of pairs with no more steps.
+_OF_SHARED_ROUND, _ALL_SHARED_NS, _ROUND_NS, _FEW_STEPS = 1.1, 2500, 300, 16
+# And one of these tiles; of 128 columns by one block where x has no more rows, and memory bounds it, and by
+# pairs where they have more than two rounds.
+_OF_TILE = {
+    "tile_64x64": 0.97,
+    "tile_64x64_by_2": 1.08,
+    "tile_64x64_by_4": 1.1,
+    "tile_64x64_by_8": 1.31,
+    "tile_128x64_by_4": 1.27,
+    "tile_64x128": 1.06,
+    "tile_64x128_pair": 1.025,
+    "tile_128x128_four": 1.12,
+}
+_WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
+_PAIR, _OF_ROUNDS = "tile_64x128_pair", 1.2
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
+_MOST_ROWS_OF_RESIDUES = 352  # with more pairs of blocks win
 _FEW = "few_rows"
 _SMALL = "small_weights"
+# Times as long as they say take few rows that are more than eight where warps share rows of w.
+_OF_SEVERAL = 1.15
 # About those of tiles that wait for memory, and of the smallest, which have least of it under way.
-_BYTES_PER_NS, _OF_SMALLEST = 3500, {"tile_64x64": 2900}
+_BYTES_PER_NS, _OF_SMALLEST = 2900, {"tile_64x64": 2500}
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -55,26 +86,40 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, labels: torch.Te
     needs_hopper(key, x.device)
     (rows, hidden), vocab = x.shape, w.shape[0]
     require_32_bit_product(key, rows, vocab, hidden)
-    name = choose(rows, vocab, program.multiprocessor_count, hidden, not is_whole(w))
+    name = choose(rows, vocab, program.multiprocessor_count, hidden, not is_whole(w), residues.suits(w))
     return launch(program, name, x, w, labels)
 
 
-def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: bool = False) -> str:
+def choose(
+    rows: int,
+    vocab: int,
+    multiprocessors: int,
+    hidden: int,
+    is_loose: bool = False,
+    begins_whole: bool = True,
+) -> str:
     """The tile that takes least time: large ones need fewer bytes a FLOP, small ones fill more units.
 
     Where w ``is_loose``, because its rows are not of whole 16 bytes, tiles need a copy of it. Few rows of x
-    may do without, very few of another w too. A small w needs no tiles.
+    may do without, very few of another w too; so do tiles of residues, where w itself ``begins_whole``. A
+    small w needs no tiles.
     """
     name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     if not (rows and vocab and hidden):
         return name
-    tiles_ns = max(plan.time_ns, 2 * vocab * hidden / _BYTES_PER_NS) + few_rows.BESIDE_NS
+    least_ns = 2 * vocab * hidden / _BYTES_PER_NS
+    tiles_ns = max(plan.time_ns, least_ns) + few_rows.BESIDE_NS
     if is_loose:
         tiles_ns += few_rows.copy_ns(vocab, hidden)
     times = {name: tiles_ns}
+    if begins_whole and rows <= _MOST_ROWS_OF_RESIDUES and residues.takes(vocab, hidden):
+        for name in RESIDUES:
+            times[name] = _time_of_residues(name, rows, vocab, multiprocessors, hidden)
     room = few_rows.room_of(rows, hidden)
     if room and (is_loose or room == few_rows.LEAST_ROOM):
-        times[_FEW] = few_rows.grid_of(room, vocab, hidden, multiprocessors).time_ns
+        grid = few_rows.grid_of(room, vocab, hidden, multiprocessors)
+        is_shared = room > few_rows.LEAST_ROOM and grid.sharing > 1
+        times[_FEW] = grid.time_ns * (_OF_SEVERAL if is_shared else 1)
     if small := small_weights.room_of(rows):
         times[_SMALL] = small_weights.time_ns(small, vocab, hidden, multiprocessors)
     return min(times, key=lambda name: times[name])
@@ -84,23 +129,53 @@ def choose(rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: b
 def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, Plan]:
     """That of least time, and the plan by which blocks have its tiles."""
     is_long = rows > 64 and rows * vocab * -(-hidden // _STEP) > LONG
-    names = [name for name, tile in TILES.items() if tile.columns == 256 or not is_long]
+    names = [
+        name
+        for name, tile in TILES.items()
+        if (tile.columns == 256 or not is_long) and most_blocks(tile.cluster, multiprocessors)
+    ]
     plans = {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in names}
     return min(plans.items(), key=lambda item: item[1].time_ns)
 
 
 def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> Plan:
     """The plan of least time for a tile of this name."""
-    steps, tile, on_lines = -(-hidden // _STEP), TILES[name], pitch(2 * hidden, vocab) % ROW == 0
-    aligned = (on_lines, on_lines)
-    if name not in PARTS:
+    on_lines = pitch(2 * hidden, vocab) % ROW == 0
+    plan = _plan(name, rows, vocab, -(-hidden // _STEP), multiprocessors, (on_lines, on_lines))
+    least_ns = 2 * vocab * hidden / _OF_SMALLEST.get(name, math.inf)
+    return replace(plan, time_ns=max(plan.time_ns, least_ns))
+
+
+@functools.lru_cache(maxsize=4096)
+def _time_of_residues(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> float:
+    """Infinite where half a tile would have no rows."""
+    of_tile, of_plan, round_ns = RESIDUES[name]
+    tile, parts = TILES[of_tile], PARTS.get(of_tile, 1)
+    if tile.rows - rows >= 64:
+        return math.inf
+    columns = residues.columns_of(tile, vocab, residues.period_of(hidden))
+    plan = _plan(of_tile, rows, columns, -(-hidden // _STEP) + 1, multiprocessors, (True, False))
+    at_once = max(most_blocks(parts, multiprocessors), parts)
+    rounds = -(-tile.count(rows, columns) * parts // at_once)
+    return of_plan * plan.time_ns + rounds * round_ns + residues.copies_ns(rows, hidden) + few_rows.BESIDE_NS
+
+
+def _plan(
+    name: str, rows: int, vocab: int, steps: int, multiprocessors: int, aligned: tuple[bool, bool]
+) -> Plan:
+    tile, of_tile = TILES[name], _OF_TILE.get(name, 1)
+    if name == _WIDE and rows <= _FEW_ROWS:
+        of_tile = _OF_WIDE
+    if name in PARTS:
+        step_ns = tile.step_of(aligned)
+        plan = by_clusters(tile, rows, vocab, steps, PARTS[name], step_ns, multiprocessors)
+    else:
         plans = tile.plans(rows, vocab, steps, multiprocessors, aligned, c_bytes=0)
         count = tile.count(rows, vocab)
         plan = min((_held(plan, count, tile, steps) for plan in plans), key=lambda plan: plan.time_ns)
-        least_ns = 2 * vocab * hidden / _OF_SMALLEST.get(name, math.inf)
-        return replace(plan, time_ns=max(plan.time_ns, least_ns))
-    plan = by_clusters(tile, rows, vocab, steps, PARTS[name], tile.step_of(aligned), multiprocessors)
-    return replace(plan, time_ns=plan.time_ns * _OF_PARTS)
+        if name == _PAIR and count > plan.blocks:
+            of_tile *= _OF_ROUNDS
+    return replace(plan, time_ns=plan.time_ns * of_tile)
 
 
 def _held(plan: Plan, count: int, tile: Tile, steps: int) -> Plan:
@@ -126,7 +201,11 @@ def launch(
     if name == _FEW:
         return _of_few_rows(program, x, w, labels, loss)
     at_label = torch.empty(rows, dtype=torch.float32, device=x.device)
-    if name == _SMALL:
+    if name in RESIDUES:
+        of_tile = RESIDUES[name][0]
+        tile, parts = TILES[of_tile], PARTS.get(of_tile, 1)
+        pieces = residues.launch(program, name, tile, parts, x, w, labels, at_label)
+    elif name == _SMALL:
         pieces = small_weights.launch(program, x, w, labels, at_label)
     else:
         pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)

@@ -43,7 +43,7 @@ __device__ __forceinline__ void for_parts_of_logits(
     static_assert(SMALL_SUMS == 4);  // 8 columns
     const Tiles tiles(rows, vocab, 0);
     const int steps = static_cast<int>((hidden + STEP_K - 1) / STEP_K);
-    const auto finish = [&](float (&own)[SMALL_SUMS], int part, const Tiles::Position& at) {
+    const auto finish = [&](float (&own)[SMALL_SUMS], int part, const Tiles::Position& at, int) {
         const int column0 = at.in_b + part * 8, column = column0 + column_of(0);
         make(own, at.row, column0);
 #pragma unroll

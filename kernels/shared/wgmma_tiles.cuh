@@ -7,6 +7,10 @@
 
 #include "shared/wgmma_matmul.cuh"
 
+struct AsItIs {
+    __device__ __forceinline__ void operator()(int, unsigned char*) const {}
+};
+
 // Two blocks of a cluster (CLUSTER = 2) take tiles one above the other; each copies half of the rows of B that both need.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER = 1>
 struct Ring {
@@ -41,14 +45,20 @@ struct Ring {
 
     // By one thread: a step of A from its row on, and of B from its own.
     __device__ __forceinline__ void fill(const CUtensorMap& a, const CUtensorMap& b, int step, int row, int in_b) {
+        fill_from(a, b, step * STEP_K, row, step * STEP_K, in_b);
+    }
+    // The same where the step begins elsewhere in A than in B.
+    __device__ __forceinline__ void fill_from(
+        const CUtensorMap& a, const CUtensorMap& b, int along_a, int row, int along_b, int in_b
+    ) {
         unsigned char* const to_a = stages + stage * STAGE;
         unsigned char* const to_b = to_a + BYTES_A + rank * (BYTES_B / CLUSTER);
         wait_for(empty + stage, phase ^ 1);
         arrive_and_expect(full + stage, STAGE);
-        copy_box(to_a, a, step * STEP_K, row, full + stage);
+        copy_box(to_a, a, along_a, row, full + stage);
         in_b += rank * (BLOCK_N / CLUSTER);
-        if constexpr (CLUSTER == 1) copy_box(to_b, b, step * STEP_K, in_b, full + stage);
-        else copy_box_to((1 << CLUSTER) - 1, to_b, b, step * STEP_K, in_b, full + stage);
+        if constexpr (CLUSTER == 1) copy_box(to_b, b, along_b, in_b, full + stage);
+        else copy_box_to((1 << CLUSTER) - 1, to_b, b, along_b, in_b, full + stage);
         advance();
     }
 
@@ -69,12 +79,17 @@ struct Ring {
         }
     }
 
-    // By a warpgroup: `sum` += its rows of A times B over `steps` steps, each taken and released.
-    __device__ __forceinline__ void add_products(float (&sum)[BLOCK_N / 2], int steps, int warpgroup) {
+    // By a warpgroup: `sum` += its rows of A times B over `steps` steps, each taken and released. `prepare(step, b)` may change
+    // what is there of B.
+    template <class Prepare = AsItIs>
+    __device__ __forceinline__ void add_products(
+        float (&sum)[BLOCK_N / 2], int steps, int warpgroup, const Prepare& prepare = {}
+    ) {
         int before = 0;
         for (int step = 0; step < steps; ++step) {
             unsigned long long tile_a, tile_b;
             wait(warpgroup, tile_a, tile_b);
+            prepare(step, stages + stage * STAGE + BYTES_A);
             begin_products();
 #pragma unroll
             for (int part = 0; part < 4; ++part) multiply_add(sum, tile_a + part * 2, tile_b + part * 2);
@@ -146,36 +161,50 @@ __device__ __forceinline__ void for_each_tile(
     if constexpr (CLUSTER > 1) meet_cluster();
 }
 
-// A tile of 64 x 64 by the PARTS blocks of a cluster, each over a part of k: where tiles are few. `finish(own, part, position)`
-// gets a slice of the tile's columns, 64 / PARTS of them, which a block then has alone. Of two warpgroups one copies.
-template <int STAGES, int PARTS, typename Finish>
-__device__ __forceinline__ void by_parts_of_tile(
-    const CUtensorMap& a, const CUtensorMap& b, int steps, const TilesOfMatrix<64, 64>& tiles, const Finish& finish
-) {
+// A tile of CONSUMERS * 64 x 64 by the PARTS blocks of a cluster, each over a part of k: where tiles are few.
+// `fill(ring, step)` copies, by one thread of the last warpgroup; `prepare` is that of add_products; `finish(own, part,
+// warpgroup)` gets a slice of the columns of a warpgroup's 64 rows, 64 / PARTS of them, which a block then has alone.
+template <int STAGES, int PARTS, int CONSUMERS, class Fill, class Prepare, class Finish>
+__device__ __forceinline__ void by_parts(int steps, const Fill& fill, const Prepare& prepare, const Finish& finish) {
     constexpr int SUMS = 32, SLICE = SUMS / PARTS;
-    static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what is received
+    static_assert(SUMS * WARPGROUP * 4 <= BOXES * BOX);  // room for what a warpgroup receives
     extern __shared__ __align__(1024) unsigned char stages[];
-    Ring<1, 64, STAGES> ring(stages, 0);
-    Barrier* const all_received = ring.empty + STAGES;
+    Ring<CONSUMERS, 64, STAGES> ring(stages, 0);
+    Barrier* const all_received = ring.empty + STAGES;  // one of each warpgroup
     if (threadIdx.x == 0) {
-        init_barrier(all_received, 1);
-        arrive_and_expect(all_received, (PARTS - 1) * SLICE * WARPGROUP * 4);
+        for (int i = 0; i < CONSUMERS; ++i) {
+            init_barrier(all_received + i, 1);
+            arrive_and_expect(all_received + i, (PARTS - 1) * SLICE * WARPGROUP * 4);
+        }
         publish_barriers();
     }
     meet_cluster();
-    const auto at = tiles.at(blockIdx.x / PARTS);
     const int part = rank_in_cluster(), first = steps * part / PARTS, last = steps * (part + 1) / PARTS;
+    const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
     wait_for_previous();
-    if (__shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0) == 1) {
+    if (warpgroup == CONSUMERS) {
         if (threadIdx.x % WARPGROUP == 0) {
-            for (int step = first; step < last; ++step) ring.fill(a, b, step, at.row, at.in_b);
+            for (int step = first; step < last; ++step) fill(ring, step);
         }
     } else {
         float sums[SUMS] = {}, own[SLICE];
         settle(sums);
-        ring.add_products(sums, last - first, 0);
-        exchange_sums<PARTS>(sums, own, part, ring.boxes_of(0), all_received);
-        finish(own, part, at);
+        ring.add_products(sums, last - first, warpgroup, [&](int step, unsigned char* b) { prepare(first + step, b); });
+        exchange_sums<PARTS>(sums, own, part, ring.boxes_of(warpgroup), all_received + warpgroup);
+        finish(own, part, warpgroup);
     }
     meet_cluster();
+}
+
+// The same of all tiles of a matrix; `finish(own, part, position, warpgroup)`.
+template <int STAGES, int PARTS, int CONSUMERS = 1, typename Finish>
+__device__ __forceinline__ void by_parts_of_tile(
+    const CUtensorMap& a, const CUtensorMap& b, int steps, const TilesOfMatrix<CONSUMERS * 64, 64>& tiles,
+    const Finish& finish
+) {
+    const auto at = tiles.at(blockIdx.x / PARTS);
+    const auto fill = [&](Ring<CONSUMERS, 64, STAGES>& ring, int step) { ring.fill(a, b, step, at.row, at.in_b); };
+    by_parts<STAGES, PARTS, CONSUMERS>(steps, fill, AsItIs{}, [&](float (&own)[32 / PARTS], int part, int warpgroup) {
+        finish(own, part, at, warpgroup);
+    });
 }

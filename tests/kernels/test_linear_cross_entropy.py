@@ -51,6 +51,9 @@ def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     assert module.choose(10, 261, MULTIPROCESSORS, 3866) == "tile_64x64_by_8"
     assert module.choose(1, 649, MULTIPROCESSORS, 5947) == "tile_64x64_by_8"
     assert module.choose(10, 261, MULTIPROCESSORS, 300) == "tile_64x64"
+    assert module.best_tile(23, 1226, MULTIPROCESSORS, 4480)[0] == "tile_64x64_by_4"
+    assert module.best_tile(45, 3934, MULTIPROCESSORS, 3968)[0] == "tile_64x64_by_2"
+    assert module.best_tile(201, 910, MULTIPROCESSORS, 7496)[0] == "tile_128x64_by_4"
     assert module.choose(4096, 128_256, MULTIPROCESSORS, 4096) == "tile_128x256_pair"
 
 
@@ -79,11 +82,8 @@ def test_pairs_share_the_tiles_of_a_last_round_along_hidden(
         (5707, 327, 3117, "tile_128x192_pair"),  # 46 tiles; three more than 66 would be of 160 columns
         (1603, 5256, 6997, "tile_128x192_pair"),  # 196 for three rounds of 66
         (4100, 900, 5003, "tile_128x256"),  # as many as multiprocessors
-        (26, 2927, 1263, "tile_64x64"),  # clusters that share these would come in four rounds
-        (43, 2915, 3875, "tile_64x64"),
-        (87, 1172, 4857, "tile_64x64"),
-        (413, 325, 5345, "tile_64x64"),
-        (1258, 961, 1272, "tile_128x128"),  # pairs would share all of theirs
+        (26, 2927, 1263, "tile_64x64"),  # clusters that share these would come in two rounds
+        (1258, 961, 1272, "tile_128x128_four"),  # pairs would share all of theirs
     ],
 )
 def test_tiles_fill_their_rounds(rows: int, vocab: int, hidden: int, expected: str) -> None:
@@ -128,10 +128,20 @@ def test_tiles_are_those_of_the_kernels() -> None:
         ((kind, rest),) = re.findall(rf"STATISTICS_OF_(\w+)\({name}, ([\d, ]+)\)", source)
         shares = kind == "SHARES"
         given = [int(number) for number in rest.split(", ")]
-        rows = 128 if shares else given[0] * 64
-        assert (tile.rows, tile.columns, tile.stages) == (rows, *given[-2:]), name
-        assert (tile.above, tile.parts) == ((2, EQUAL) if shares else (1, 1)), name
+        consumers, columns, stages, cluster = (2, *given, 2) if shares else given
+        assert (tile.rows, tile.columns, tile.stages) == (consumers * 64, columns, stages), name
+        assert (tile.above, tile.parts) == (cluster, EQUAL if shares else 1), name
         assert tile.shared_bytes + 8 <= 227 * 1024, name
+
+
+def test_parts_of_tiles_are_those_of_the_kernels() -> None:
+    module, source = load_module(FOLDER / "cuda_wgmma.py"), (FOLDER / "cuda_wgmma.cu").read_text()
+    for name, parts in module.PARTS.items():
+        tile = module.TILES[name]
+        (found,) = re.findall(rf"STATISTICS_OF_PARTS\({name}, (\d), (\d), (\d)\)", source)
+        assert tuple(map(int, found)) == (tile.warpgroups, tile.stages, parts), name
+        assert tile.columns == 64, name
+        assert tile.shared_bytes <= 227 * 1024, name
 
 
 @pytest.mark.parametrize(
@@ -153,7 +163,8 @@ def test_tiles_are_those_of_the_kernels() -> None:
 )
 def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, expected: str) -> None:
     module = load_module(FOLDER / "cuda_wgmma.py")
-    assert module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=True) == expected
+    found = module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=True, begins_whole=False)
+    assert found == expected
 
 
 @pytest.mark.parametrize(
