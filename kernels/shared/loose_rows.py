@@ -107,15 +107,15 @@ def multiply_ordered_rows(
     return c
 
 
-# About the times of a product, fitted to those of 159 sizes on an H200.
+# About the times of a product, fitted to those of 159 sizes on an H200, and of few rows to 65 others.
 _COMMON_NS = 1690  # of tiles of wgmma, which their model leaves out
 _PADDING_NS = 1080  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.0007
-_FEW_NS, _FEW_ROOM_NS = 2584, 122  # of rows that the kernel has room for
-_FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0186, 1000  # of A, and where blocks of a cluster meet
+_FEW_NS, _FEW_ROOM_NS = 3166, 123  # of rows that the kernel has room for
+_FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0187, 994  # of A, and where blocks of a cluster meet
 # Few blocks wait for memory at each step, the less so the more rows they multiply meanwhile; of many blocks
 # memory takes longer.
-_FEW_STEP_NS, _FEW_STEP_ROOM_NS, _FEW_BYTES_PER_NS = 966, 15.5, 3190
+_FEW_STEP_NS, _FEW_STEP_ROOM_NS, _FEW_BYTES_PER_NS = 614, 15.0, 3689
 
 
 def few_rows_ns(m: int, n: int, k: int, width: int, multiprocessors: int) -> float:
