@@ -14,7 +14,7 @@ _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # What a product takes, less what it takes to store C: to start, of each 16 of k, and of these each warp of a
 # multiprocessor. Fitted to 20 products on an H200.
 _START_NS, _SLICE_NS, _WARP_SLICE_NS = 1600, 80, 35
-_ONES_NS = 13  # of the last, more where rows are read element by element
+_ONES_NS = 5  # of the last, more where rows are read element by element
 _LOOSE_NS = 300  # that tiles take longer than their model says, less that, too
 
 
