@@ -43,16 +43,17 @@ class Tile:
 
 # As in every_size.cuh; the times are fitted to products on an H200.
 TILES = (
-    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=1918, step_ns=353),
-    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=2620, step_ns=619),
-    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=3499, step_ns=837),
+    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=1872, step_ns=364),
+    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=2613, step_ns=644),
+    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=4058, step_ns=691),
 )
 _MOST_OVER = 4  # times as many rows as a tile has: more would make each weight as often
-_SCALED = 1.283  # times as long a step takes that has more than a group
-_LONGER = 0.00457  # by so much each step, for every other one of its block: blocks drift apart along k
-_UNEVEN = 0.637  # of a block or a round that only some multiprocessors have: so much of it counts for all
+_SCALED = 1.33  # times as long a step takes that has more than a group
+_LONGER = 0.00428  # by so much each step, for every other one of its block: blocks drift apart along k
+# Of a block, and of a round, that only some multiprocessors have: so much of it counts for all.
+_UNEVEN_BLOCK, _UNEVEN_ROUND = 0.735, 0.391
 # That a cluster's sums meet: for itself, for each block, for each element of a multiprocessor's tiles.
-_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 684, 32, 0.851
+_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 641, 30, 1.1
 _DRAM_BYTES_PER_NS = 7040  # at most: steps say how fast weights come
 
 
@@ -114,7 +115,8 @@ def time_ns(
 ) -> float:
     """About the time of a product; ``whole``: of steps that lie in one group."""
     each = tile.count(m, n) * cluster / multiprocessors
-    beside, rounds = min(_uneven(each), tile.at_once), _uneven(each / tile.at_once)
+    beside = min(_uneven(each, _UNEVEN_BLOCK), tile.at_once)
+    rounds = _uneven(each / tile.at_once, _UNEVEN_ROUND)
     steps = -(-row_bytes // (STEP * tile.warps * cluster))
     steps_ns = steps * (1 + steps * _LONGER) * beside * tile.step_ns * (1.0 if whole else _SCALED)
     meeting_ns = 0.0
@@ -126,6 +128,7 @@ def time_ns(
     return (own_ns**3 + dram_ns**3) ** (1 / 3)
 
 
-def _uneven(mean: float) -> float:
+def _uneven(mean: float, share: float) -> float:
     """Between the mean of all multiprocessors, at least one, and the most that one has."""
-    return max(mean, 1.0) + _UNEVEN * (math.ceil(max(mean, 1.0)) - max(mean, 1.0))
+    mean = max(mean, 1.0)
+    return mean + share * (math.ceil(mean) - mean)
