@@ -43,18 +43,18 @@ class Tile:
 
 # As in every_size.cuh; the times are fitted to products on an H200.
 TILES = (
-    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=1872, step_ns=364),
-    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=2613, step_ns=644),
-    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=4058, step_ns=691),
+    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=2069, step_ns=340),
+    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=2865, step_ns=589),
+    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=4748, step_ns=622),
 )
 _MOST_OVER = 4  # times as many rows as a tile has: more would make each weight as often
-_SCALED = 1.33  # times as long a step takes that has more than a group
-_LONGER = 0.00428  # by so much each step, for every other one of its block: blocks drift apart along k
+_SCALED = 1.312  # times as long a step takes that has more than a group
+_LONGER = 0.00498  # by so much each step, for every other one of its block: blocks drift apart along k
 # Of a block, and of a round, that only some multiprocessors have: so much of it counts for all.
-_UNEVEN_BLOCK, _UNEVEN_ROUND = 0.735, 0.391
+_UNEVEN_BLOCK, _UNEVEN_ROUND = 0.665, 0.602
 # That a cluster's sums meet: for itself, for each block, for each element of a multiprocessor's tiles.
-_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 641, 30, 1.1
-_DRAM_BYTES_PER_NS = 7040  # at most: steps say how fast weights come
+_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 561, 32, 1.23
+_DRAM_BYTES_PER_NS = 9550  # at most: steps say how fast weights come
 
 
 def is_regular(x: torch.Tensor, packed: torch.Tensor) -> bool:
