@@ -15,7 +15,7 @@ _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # multiprocessor. Fitted to 24 products on an H200.
 _START_NS, _SLICE_NS, _WARP_SLICE_NS = 1600, 80, 35
 _ONES_NS = 5  # of the last, more where rows are read element by element
-_ODD_NS = 0.0021  # of each element of C that is stored by itself where rows are read so, beyond what tiles take
+_ODD_NS = 0.0021  # of each element of C stored by itself where rows are read so, beyond what tiles take
 _LOOSE_NS = 300  # that tiles take longer than their model says, less that, too
 
 
