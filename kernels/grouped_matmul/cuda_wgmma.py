@@ -67,11 +67,11 @@ def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> 
     """
     (tokens, k), (experts, n) = x.shape, w.shape[:2]
     runs = min(experts, tokens)
-    if tokens > experts * _FEW_TOKENS // 2 or runs > _MOST_RUNS:
+    if tokens > experts * _FEW_TOKENS or runs > _MOST_RUNS:
         return False
     if not (is_whole(x) and is_whole(w)):
         return _beats_copies(tokens, experts, n, k, multiprocessors)
-    if tokens > 2 * _FEW_TOKENS:
+    if tokens > min(experts * _FEW_TOKENS // 2, 2 * _FEW_TOKENS):
         return False
     turns = -(-k // _FEW_TURN)
     is_one_round = -(-n // _FEW_ROWS) * runs <= _FEW_BLOCKS * multiprocessors

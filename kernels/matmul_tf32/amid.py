@@ -17,7 +17,7 @@ _FLOAT, _WORD = 4, 16  # bytes
 _ROW = 128  # bytes of a row of the other matrix in a stage
 CLUSTERS = (1, 2, 4, 8, 16)
 # Of copies of both matrices and tiles of wgmma, besides what wgmma_plans.py says of the tiles.
-_COPIES_NS, _COPIED_ELEMENT_NS = 3000, 0.002
+_COPIES_NS, _COPIED_ELEMENT_NS = 2200, 0.002
 
 
 @dataclass(frozen=True)

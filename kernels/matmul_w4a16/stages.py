@@ -1,6 +1,7 @@
 """Launches the kernels of ``stages.cuh`` and ``plain.cuh``, which take every size."""
 
 import functools
+import math
 from dataclasses import dataclass
 
 import torch
@@ -42,15 +43,18 @@ class Tile:
 
 # As in every_size.cuh; the times are fitted to products on an H200.
 TILES = (
-    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=1927, step_ns=462),
-    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=1933, step_ns=1115),
-    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=3023, step_ns=1051),
+    Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=2069, step_ns=340),
+    Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=2865, step_ns=589),
+    Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=4748, step_ns=622),
 )
 _MOST_OVER = 4  # times as many rows as a tile has: more would make each weight as often
-_SCALED = 1.288  # times as long a step takes that has more than a group
+_SCALED = 1.312  # times as long a step takes that has more than a group
+_LONGER = 0.00498  # by so much each step, for every other one of its block: blocks drift apart along k
+# Of a block, and of a round, that only some multiprocessors have: so much of it counts for all.
+_UNEVEN_BLOCK, _UNEVEN_ROUND = 0.665, 0.602
 # That a cluster's sums meet: for itself, for each block, for each element of a multiprocessor's tiles.
-_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 731, 67, 0.9
-_DRAM_BYTES_PER_NS = 3600
+_MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 561, 32, 1.23
+_DRAM_BYTES_PER_NS = 9550  # at most: steps say how fast weights come
 
 
 def is_regular(x: torch.Tensor, packed: torch.Tensor) -> bool:
@@ -111,9 +115,10 @@ def time_ns(
 ) -> float:
     """About the time of a product; ``whole``: of steps that lie in one group."""
     each = tile.count(m, n) * cluster / multiprocessors
-    beside, rounds = min(max(each, 1.0), tile.at_once), max(each / tile.at_once, 1.0)
+    beside = min(_uneven(each, _UNEVEN_BLOCK), tile.at_once)
+    rounds = _uneven(each / tile.at_once, _UNEVEN_ROUND)
     steps = -(-row_bytes // (STEP * tile.warps * cluster))
-    steps_ns = steps * beside * tile.step_ns * (1.0 if whole else _SCALED)
+    steps_ns = steps * (1 + steps * _LONGER) * beside * tile.step_ns * (1.0 if whole else _SCALED)
     meeting_ns = 0.0
     if cluster > 1:
         elements = beside * tile.rows * tile.columns
@@ -121,3 +126,9 @@ def time_ns(
     own_ns = rounds * (tile.begin_ns + steps_ns) + meeting_ns
     dram_ns = (n * row_bytes + (m * row_bytes * 2 + m * n) * 2) / _DRAM_BYTES_PER_NS
     return (own_ns**3 + dram_ns**3) ** (1 / 3)
+
+
+def _uneven(mean: float, share: float) -> float:
+    """Between the mean of all multiprocessors, at least one, and the most that one has."""
+    mean = max(mean, 1.0)
+    return mean + share * (math.ceil(mean) - mean)

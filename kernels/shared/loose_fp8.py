@@ -251,18 +251,19 @@ def launch_short(
 
 
 # What a product takes, in nanoseconds: fitted to times of 93 products, with and without scales of blocks,
-# on an H200.
-_STEP_NS = 986  # of a step, for itself
-_PRODUCT_NS = 1.775  # of a step, for each mma.sync of a warp
-_ROW_NS = 4.31  # of a step, for each row that a copying warp starts to copy
-_WORD_NS = 135  # of a step, for each word that a thread copies beside its products
-_ALL_PRODUCTS_NS = 2.62  # of a multiprocessor, for each mma.sync
-_BYTE_NS = 0.0151  # into a multiprocessor
-_START_NS = 2118
+# on an H200, and again to 73 drawn at random.
+_STEP_NS = 983  # of a step, for itself
+_PRODUCT_NS = 1.576  # of a step, for each mma.sync of a warp
+_ROW_NS = 5.0  # of a step, for each row that a copying warp starts to copy
+_WORD_NS = 185  # of a step, for each word that a thread copies beside its products
+_ALL_PRODUCTS_NS = 2.48  # of a multiprocessor, for each mma.sync
+_BYTE_NS = 0.021  # into a multiprocessor
+_START_NS = 2220
 _COPIERS_NS = 79  # that there are any
-_MEETING_NS = 2129  # of a cluster
-_MEMORY_BYTE_NS = 0.00033
+_MEETING_NS, _MEETING_BLOCK_NS = 3382, 110  # of a cluster, and for each of its blocks
+_MEMORY_BYTE_NS = 0.00021
 _LAUNCH_NS = 1500
+_TAIL, _MANY_ROUNDS = 0.92, 6  # what a last round takes at least, and rounds after which it does not count
 # For each element of a tile that a warp stores, and for each of a multiprocessor: by words of 16 bytes, and
 # where sums meet.
 _WORDS_OUT_NS = (0.427, 0.125)
@@ -273,9 +274,7 @@ def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: i
     """About the time of a product."""
     steps, blocks = -(-k // (cluster * tile.step)), tile.count(m, n) * cluster
     beside = min(-(-blocks // multiprocessors), tile.at_once)
-    rounds = -(-blocks // (multiprocessors * beside))
-    if blocks > 2 * multiprocessors * tile.at_once:  # blocks of many rounds end at many times
-        rounds = blocks / (multiprocessors * tile.at_once)
+    rounds = _rounds(blocks / (multiprocessors * tile.at_once))
     products = tile.rows * tile.columns / 128 * tile.step / 16  # of 16 x 8 elements and 16 of k
     if steps == 1:
         products *= min(1.0, -(-k // 16) * 16 / _BLOCK_K)
@@ -287,9 +286,20 @@ def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: i
     step = _hardest(alone, beside * products * _ALL_PRODUCTS_NS, beside * stage_bytes * _BYTE_NS)
     of_warp, of_all = _PAIRS_OUT_NS if tile.warps_k > 1 or cluster > 1 else _WORDS_OUT_NS
     out = max(elements / tile.warps * of_warp, elements / cluster * beside * of_all)
-    meeting = _MEETING_NS if cluster > 1 else 0
+    meeting = _MEETING_NS + cluster * _MEETING_BLOCK_NS if cluster > 1 else 0
     multiplied = rounds * (steps * step + _START_NS + bool(tile.copiers) * _COPIERS_NS + out + meeting)
     return _hardest(multiplied, (m * k + n * k + 2 * m * n) * _MEMORY_BYTE_NS + _LAUNCH_NS)
+
+
+def _rounds(full: float) -> float:
+    """Of blocks, so many times what runs at once: a last one that is filled in part takes nearly a whole one.
+
+    Blocks of many rounds end at many times, and none is the last.
+    """
+    whole, rest = math.floor(full), full - math.floor(full)
+    if full <= 1:
+        return 1
+    return full if full > _MANY_ROUNDS or not rest else whole + max(rest, _TAIL)
 
 
 def _hardest(*times: float) -> float:

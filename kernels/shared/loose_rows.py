@@ -38,7 +38,7 @@ def few_rows_cluster(m: int, n: int, k: int, width: int, multiprocessors: int) -
     A last round that is filled in part takes less, as blocks of the others do not wait for memory there.
     """
     columns, steps = -(-n // width), -(-k // ROWS_OF_STEP)
-    slots = multiprocessors * (1 if m > 16 else 2)
+    slots = multiprocessors * _blocks_beside(m)
 
     def time(cluster: int) -> float:
         whole, rest = divmod(columns * cluster, slots)
@@ -109,24 +109,36 @@ def multiply_ordered_rows(
     return c
 
 
-# About the times of a product, fitted to those of 159 sizes on an H200.
+# About the times of a product, fitted to those of 159 sizes on an H200, and of few rows to 123 others.
 _COMMON_NS = 1690  # of tiles of wgmma, which their model leaves out
 _PADDING_NS = 1080  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.0007
-_FEW_NS, _FEW_ROOM_NS = 2584, 122  # of rows that the kernel has room for
-_FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0186, 1000  # of A, and where blocks of a cluster meet
+_FEW_NS, _FEW_ROOM_NS = 3166, 123  # of rows that the kernel has room for
+_FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0187, 994  # of A, and where blocks of a cluster meet
 # Few blocks wait for memory at each step, the less so the more rows they multiply meanwhile; of many blocks
 # memory takes longer.
-_FEW_STEP_NS, _FEW_STEP_ROOM_NS, _FEW_BYTES_PER_NS = 966, 15.5, 3190
+_FEW_STEP_NS, _FEW_STEP_ROOM_NS = 614, 15.0
+_FEW_BYTES_PER_NS, _FEW_LOOSE_BYTES_PER_NS = 3990, 3770  # of a B of whole rows, and of other
+_FEW_ROUND_NS = 9000  # of clusters, beyond the first: less where blocks beside each other start by turns
 
 
 def few_rows_ns(m: int, n: int, k: int, width: int, multiprocessors: int) -> float:
     """About the time of few rows of A, of blocks with so many columns each."""
     room, cluster = few_rows_room(m), few_rows_cluster(m, n, k, width, multiprocessors)
     steps = -(-k // (ROWS_OF_STEP * cluster))
-    start_ns = _FEW_NS + room * _FEW_ROOM_NS + m * k * _FEW_ELEMENT_NS + (cluster > 1) * _FEW_CLUSTER_NS
+    start_ns = _FEW_NS + room * _FEW_ROOM_NS + m * k * _FEW_ELEMENT_NS
+    if cluster > 1:
+        beside = _blocks_beside(m)
+        rounds = -(-n // width) * cluster / (beside * multiprocessors)
+        start_ns += _FEW_CLUSTER_NS + max(rounds - 1, 0) * _FEW_ROUND_NS / beside
     waits_ns = steps * (_FEW_STEP_NS - room * _FEW_STEP_ROOM_NS)
-    return start_ns + math.hypot(2 * n * k / _FEW_BYTES_PER_NS, waits_ns)
+    bytes_per_ns = _FEW_BYTES_PER_NS if width == _COLUMNS else _FEW_LOOSE_BYTES_PER_NS
+    return start_ns + math.hypot(2 * n * k / bytes_per_ns, waits_ns)
+
+
+def _blocks_beside(m: int) -> int:
+    """Blocks of few rows that a multiprocessor has room for."""
+    return 1 if m > 16 else 2
 
 
 def faster_than_tiles(
