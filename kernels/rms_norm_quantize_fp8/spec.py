@@ -29,9 +29,10 @@ SPEC = KernelSpec(
     ),
     # The reference rounds to E4M3 too, so that most elements agree exactly, in every dtype: y is kept in
     # float32. Its error, some 2^-22, carries one element in 1e5 over a tie to the neighbouring code, 1/8 of
-    # itself away at most; 16 times the tolerance, what a single element is allowed, is just above that. To
-    # cut off instead of rounding is off by 4e-2.
-    tolerance=Tolerance(float32=8e-3, float16=8e-3, bfloat16=8e-3),
+    # itself away at most, which is less than what a single element is allowed. In a row whose largest element
+    # is several times the others one such element near it is off by more than the row's norm of many; of
+    # millions of rows there are some, eager's too. To cut off instead of rounding is off by 4e-2.
+    tolerance=Tolerance(float32=1.2e-2, float16=1.2e-2, bfloat16=1.2e-2),
     presets=ROWS,
     # An odd number of columns puts every row at another alignment.
     odd_sizes=(

@@ -11,7 +11,11 @@ import torch
 
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import as_tuple, widened
+from roofscope.profiling.worker.job.compare import judge
+from roofscope.tests.kernels.cases import CATALOG
 from roofscope.tests.kernels.hard_cases import LENGTHS, keys_of, rows_of, same
 
 Tensors = tuple[torch.Tensor, ...]
@@ -81,6 +85,25 @@ def test_rows_in_fp8_span_its_range(run: Call, dtype: torch.dtype) -> None:
     expected, expected_scale = reference("rms_norm_quantize_fp8", x, w)
     torch.testing.assert_close(scale.double(), expected_scale, rtol=1e-6, atol=0)
     assert (codes.double() != expected).double().mean() < 1e-3  # ties that float32 decides the other way
+
+
+def test_a_tie_that_goes_the_other_way_is_right_and_cutting_off_is_not() -> None:
+    """Float32 carries an element in 1e5 to the neighbouring code, of some rows a large one."""
+    kernel = CATALOG.kernel("rms_norm_quantize_fp8")
+    assert kernel is not None
+    tolerance = kernel.spec.tolerance.of(Dtype.BFLOAT16)
+    expected = torch.full((512, 65), 112.0, dtype=torch.float64)
+    expected[:, 0], expected[:, 1] = 448, -256
+    codes = expected.to(torch.float8_e4m3fn)
+    codes[300, 1] = -288
+    assert judge("q", codes, expected, tolerance, "here")[0].worst is not None
+    x, w = torch.randn((512, 65), generator=torch.Generator().manual_seed(4)).bfloat16(), torch.ones(65)
+    (right, scale), step = reference("rms_norm_quantize_fp8", x, w), 2.0**-3
+    exact = torch.nn.functional.rms_norm(x.double(), (65,), eps=1e-6) / scale[:, None]
+    power = exact.abs().log2().floor().clamp(min=-6).exp2() * step
+    cut_off = ((exact / power).trunc() * power).to(torch.float8_e4m3fn)
+    with pytest.raises(WrongResult, match="more than the tolerance"):
+        judge("q", cut_off, right, tolerance, "here")
 
 
 @each_provider
