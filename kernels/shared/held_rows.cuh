@@ -131,11 +131,13 @@ struct CopiedColumns {
         __shared__ Barrier barrier;
         return &barrier;
     }
-    // One thread's part, in front of the first load of `vectors` of them.
+    // In front of the first load of `vectors` of them.
     static __device__ __forceinline__ void begin(int vectors) {
-        if (threadIdx.x) return;
-        init_barrier(arrived(), vectors);
-        publish_barriers();
+        if (threadIdx.x == 0) {
+            init_barrier(arrived(), vectors);
+            publish_barriers();
+        }
+        __syncwarp();  // as in Slots::open
     }
     // Once all blocks of the cluster have met, which the barrier is made in front of.
     static __device__ __forceinline__ void wait() { wait_for(arrived(), 0); }
