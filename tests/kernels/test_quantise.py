@@ -202,7 +202,7 @@ def test_the_tile_fits_the_rows_and_the_group(
 @pytest.mark.parametrize(
     ("m", "n", "groups", "columns", "blocks"),
     [
-        (1, 8192, 64, 8, 1),
+        (1, 8192, 64, 16, 1),
         (16, 8192, 64, 16, 1),
         (64, 8192, 64, 32, 1),
         (29, 495, 3, 8, 1),  # few columns are few tiles of many rows: small ones fill more multiprocessors
