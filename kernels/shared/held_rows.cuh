@@ -304,7 +304,7 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
 }
 #undef NOTHING_MOVES_OVER_THIS
 
-// The packs of a thread that row_parts.py chooses from, by `KERNEL(PACKS, NAME, ALIGNED)`.
+// The packs of a thread that held_rows.py chooses from, by `KERNEL(PACKS, NAME, ALIGNED)`.
 #define HELD_KERNELS(KERNEL)                                                                                           \
     KERNEL(1, 1, true)                                                                                                 \
     KERNEL(2, 2, true)                                                                                                 \

@@ -89,7 +89,7 @@ def best(
     """The time and the product of least time, where these kernels are meant for the matrices."""
     (m, k), n = a.shape, b.shape[1]
     tall = m * k >= max(_LEAST_ELEMENTS, _LEAST_SHARE * n * (m + k))
-    if not tall or not takes(a, b) or a.shape[1] % _UNIT == 0:
+    if not tall or not takes(a, b) or k % _UNIT == 0:
         return None
     tile = next(tile for tile in TILES if n <= tile.columns)
     time_ns, cluster = min((tile.time_ns(c, m, n, k, multiprocessors), c) for c in _ROOM)
