@@ -22,7 +22,8 @@ SAMPLE = (
     "folder_editor_lock",
 )
 ALONE = ("left_child_outlives_crash", "spec_exits")
-LIMIT_S = 120.0
+# Of all five: where the clock is noisy, each honest kernel is timed for as long as it may be.
+LIMIT_S = 240.0
 
 
 @functools.cache
