@@ -66,6 +66,7 @@ _PAIR, _OF_ROUNDS = "tile_64x128_pair", 1.2
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _MOST_ROWS_OF_RESIDUES = 352  # with more pairs of blocks win
+_LEAST = "tile_64x64"  # where there is nothing to multiply
 _FEW = "few_rows"
 _SMALL = "small_weights"
 # Times as long as they say take few rows that are more than eight where warps share rows of w.
@@ -104,9 +105,9 @@ def choose(
     may do without, very few of another w too; so do tiles of residues, where w itself ``begins_whole``. A
     small w needs no tiles.
     """
-    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     if not (rows and vocab and hidden):
-        return name
+        return _LEAST
+    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
     least_ns = 2 * vocab * hidden / _BYTES_PER_NS
     tiles_ns = max(plan.time_ns, least_ns) + few_rows.BESIDE_NS
     if is_loose:

@@ -200,3 +200,10 @@ def test_a_part_of_a_gpu_has_room_for_a_cluster(multiprocessors: int) -> None:
         plan = module.plan_of("tile_64x64_by_8", rows, vocab, multiprocessors, hidden)
         assert plan.blocks == -(-rows // 64) * -(-vocab // 64) * 8
         assert module.choose(rows, vocab, multiprocessors, hidden, is_loose=hidden % 8 != 0)
+
+
+@pytest.mark.parametrize(("rows", "vocab", "hidden"), [(0, 64, 64), (0, 1003, 65), (5, 0, 64), (5, 64, 0)])
+@pytest.mark.parametrize("multiprocessors", [2, MULTIPROCESSORS])
+def test_nothing_to_multiply_has_a_kernel(rows: int, vocab: int, hidden: int, multiprocessors: int) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert module.choose(rows, vocab, multiprocessors, hidden, is_loose=hidden % 8 != 0) in module.TILES
