@@ -19,11 +19,12 @@ from roofscope.kernels.shared.limits import require_32_bit_sizes
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 FEW = 2**20  # elements, for which tiles of half the size are faster
-SHORT, MOST_OF_RUN = 64, 2**19  # columns and elements of a matrix that is one run
-RUN_TILE = 512
-# Codes of a pack of 16 bits; elements of a matrix that is one run where rows are no whole packs of them, and
-# that 256 threads share instead of 128.
-PACK, FEW_OF_RUN = 8, 9 * 2**15
+SHORT, MOST_OF_RUN = 64, 2**20  # columns and elements of a matrix that is one run
+# Codes of a pack of 16 bits; elements of a matrix that is one run where longer rows are no whole packs of
+# them: more of rows that would leave much of a tile's width empty.
+PACK, LONG, FEW_OF_RUN, MORE_OF_RUN = 8, 256, 9 * 2**15, 3 * 2**17
+# Elements of a program and its warps, up to so many in all: a smaller matrix has more threads for each.
+RUN_TILES = ((MORE_OF_RUN, 512, 8), (2**19, 512, 4), (MOST_OF_RUN, 1024, 8))
 
 
 @triton.jit
@@ -62,7 +63,9 @@ def is_run(count: int, cols: int) -> bool:
     """Whether programs own runs of the ``count`` elements, in rows of ``cols``, in place of tiles."""
     if not count or cols == triton.next_power_of_2(cols):
         return False
-    return count <= (MOST_OF_RUN if cols < SHORT else FEW_OF_RUN if cols % PACK else 0)
+    if cols < SHORT:
+        return count <= MOST_OF_RUN
+    return cols % PACK != 0 and count <= (MORE_OF_RUN if cols < LONG else FEW_OF_RUN)
 
 
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
@@ -71,8 +74,9 @@ def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     require_32_bit_sizes("dequantize_int8/triton_tiles", rows, cols)
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
     if is_run(q.numel(), cols):
-        programs, warps = triton.cdiv(q.numel(), RUN_TILE), 8 if q.numel() <= FEW_OF_RUN else 4
-        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, RUN_TILE, hint_of(q), num_warps=warps)
+        tile, warps = next((tile, warps) for most, tile, warps in RUN_TILES if q.numel() <= most)
+        programs = triton.cdiv(q.numel(), tile)
+        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, tile, hint_of(q), num_warps=warps)
     elif q.numel():
         tile = TILE if q.numel() > FEW else TILE // 2
         width = min(triton.next_power_of_2(cols), tile)

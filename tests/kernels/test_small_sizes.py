@@ -84,7 +84,8 @@ def test_runs_in_triton_are_of_few_elements_only() -> None:
     is_run = launcher("dequantize_int8", "triton_tiles").is_run
     assert [is_run(42 * 2645, 2645), is_run(300_001, 300_001), is_run(0, 3)] == [True, False, False]
     assert [is_run(9 * 25_168, 25_168), is_run(2**16, 4), is_run(2**18, 1024)] == [False, False, False]
-    assert [is_run(2**19, 40), is_run(2**19 + 8, 40)] == [True, False]
+    assert [is_run(2**20, 40), is_run(2**20 + 8, 40)] == [True, False]
+    assert [is_run(4019 * 85, 85), is_run(3 * 2**17 + 1, 85)] == [True, False]
 
 
 def test_maps_in_triton_are_spread_where_arrays_are_small() -> None:
