@@ -4,7 +4,7 @@ Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) byt
 Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them, 1024 in small matrices:
 long rows by parts, short ones several at a time. It reads the scale of each of its rows once. Of a small
 matrix whose rows are no whole packs, or are short and would leave much of a tile's width empty, it owns a run
-of elements, and divides.
+of elements, and divides. Only the last of the programs masks its run, but where they are few all do.
 Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
 bytes, or is not needed at all.
 """
@@ -19,11 +19,13 @@ from roofscope.kernels.shared.limits import require_32_bit_sizes
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 FEW = 2**20  # elements, for which tiles of half the size are faster
-SHORT, MOST_OF_RUN = 64, 2**19  # columns and elements of a matrix that is one run
-RUN_TILE = 512
-# Codes of a pack of 16 bits; elements of a matrix that is one run where rows are no whole packs of them, and
-# that 256 threads share instead of 128.
-PACK, FEW_OF_RUN = 8, 9 * 2**15
+SHORT, PACK = 64, 8  # columns, and codes of a pack of 16 bits
+EVEN_COLS = (4, 8)  # of matrices that are runs although tiles would leave no width empty
+MASKED = 9 * 2**15  # elements of a run up to which all programs mask: a second form gains nothing there
+# Elements of a matrix that is one run: of rows of no whole packs; of EVEN_COLS from there on; of short rows.
+LOOSE_RUN, EVEN_RUN, SHORT_RUN = 2**19, 2**20, 5 * 2**19
+# Elements of a program and its warps, up to so many in all: a smaller matrix has more threads for each.
+RUN_TILES = ((MASKED, 512, 8), (3 * 2**17, 1024, 8), (SHORT_RUN, 1024, 4))
 
 
 @triton.jit
@@ -49,20 +51,31 @@ def _dequantize(
 
 
 @triton.jit
-def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr, HINT: tl.constexpr):
-    at = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    inside = at < n
-    codes = tl.load(q + at, mask=inside, other=0, eviction_policy=HINT)
-    factor = tl.load(scale + at // cols, mask=inside, other=0.0)
-    result = codes.to(tl.float32) * factor.to(tl.float32)
-    tl.store(x + at, result.to(x.dtype.element_ty), mask=inside)
+def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr, MASKS: tl.constexpr):
+    first = tl.program_id(0) * TILE
+    at = first + tl.arange(0, TILE)
+    if not MASKS and first + TILE <= n:
+        codes = tl.load(q + at)
+        factor = tl.load(scale + at // cols)
+        result = codes.to(tl.float32) * factor.to(tl.float32)
+        tl.store(x + at, result.to(x.dtype.element_ty))
+    else:
+        inside = at < n
+        codes = tl.load(q + at, mask=inside, other=0)
+        factor = tl.load(scale + at // cols, mask=inside, other=0.0)
+        result = codes.to(tl.float32) * factor.to(tl.float32)
+        tl.store(x + at, result.to(x.dtype.element_ty), mask=inside)
 
 
 def is_run(count: int, cols: int) -> bool:
     """Whether programs own runs of the ``count`` elements, in rows of ``cols``, in place of tiles."""
-    if not count or cols == triton.next_power_of_2(cols):
+    if not count:
         return False
-    return count <= (MOST_OF_RUN if cols < SHORT else FEW_OF_RUN if cols % PACK else 0)
+    if cols == triton.next_power_of_2(cols):
+        return cols in EVEN_COLS and LOOSE_RUN < count <= EVEN_RUN
+    if cols < SHORT:
+        return count <= SHORT_RUN
+    return cols % PACK != 0 and count <= LOOSE_RUN
 
 
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
@@ -70,11 +83,13 @@ def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     rows, cols = q.shape
     require_32_bit_sizes("dequantize_int8/triton_tiles", rows, cols)
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
-    if is_run(q.numel(), cols):
-        programs, warps = triton.cdiv(q.numel(), RUN_TILE), 8 if q.numel() <= FEW_OF_RUN else 4
-        _dequantize_run[(programs,)](q, scale, x, q.numel(), cols, RUN_TILE, hint_of(q), num_warps=warps)
-    elif q.numel():
-        tile = TILE if q.numel() > FEW else TILE // 2
+    count = q.numel()
+    if is_run(count, cols):
+        tile, warps = next((tile, warps) for most, tile, warps in RUN_TILES if count <= most)
+        programs = triton.cdiv(count, tile)
+        _dequantize_run[(programs,)](q, scale, x, count, cols, tile, count <= MASKED, num_warps=warps)
+    elif count:
+        tile = TILE if count > FEW else TILE // 2
         width = min(triton.next_power_of_2(cols), tile)
         height = min(tile // width, triton.next_power_of_2(rows))
         programs = triton.cdiv(rows, height) * triton.cdiv(cols, width)

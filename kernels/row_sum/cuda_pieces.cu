@@ -3,7 +3,7 @@
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 // Mapping: a row group owns a row or a piece of one, some lanes or a warp for short rows and a block for long ones. Where
 //   short rows begin on no 16 bytes and are many, a thread has one, in shared memory, or of up to four columns
-//   PACK rows, in registers. Of float32 in many rows a warp has up to four of some hundred columns, one element a lane
+//   PACK rows, in registers. Of float32 a warp has up to four of many rows of some hundred columns, or one of few, an element a lane
 //   and access: nothing is to be aligned, and all is under way.
 //   Each thread takes every so-manyth pack of 16 bytes, UNROLL of them under way at once, of most rows all that it has,
 //   and the row group adds up. Sums of pieces are added by a second kernel in an order of their own: the result is the same at

@@ -15,6 +15,7 @@ COLUMNS = Columns({4: 4, 8: 2, 16: 1, 32: 1}, {4: 2, 8: 2, 16: 1, 32: 1})  # of 
 LONGEST_WARP_ROW_BYTES = 4096
 LONGEST_WARP_ROW_OF_FEW_BYTES = 2048  # UNROLL packs a lane
 FEW_ROWS_PER_MULTIPROCESSOR = 8
+LONGEST_OF_FEW_BY_PACKS = 256  # columns of float32: of longer rows, a lane has as much under way by elements
 MOST_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
 MANY_THREADS = 1024
@@ -49,7 +50,8 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
             program.launch(f"row_sum_lanes_{lanes}", blocks, threads, x, y, rows, cols, overlaps=True)
             return y
     few = rows <= FEW_ROWS_PER_MULTIPROCESSOR * program.multiprocessor_count
-    if not few and (chosen := columns_of(rows, cols, x.element_size())):
+    by_columns = not few or cols > LONGEST_OF_FEW_BY_PACKS
+    if by_columns and (chosen := columns_of(rows, cols, x.element_size())):
         name, blocks = chosen
         program.launch(name, blocks, threads, x, y, rows, cols, overlaps=True)
         return y

@@ -40,7 +40,8 @@ _MOST_THREADS = 512  # of a block that is a row group
 _BLOCK_PACKS = (4, 8)  # of a thread then, at most
 _FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work,
 _FEW_PACKED_COLS = 16  # and shorter ones go by elements, wherever they begin: packs would be for few blocks
-_FEW_ROWS_THREADS = 64  # of a block then
+_FEW_ROWS_THREADS = 64  # of a block then; of packed rows only where they are so few:
+_FEWER_ROWS = 2048
 _UNEVEN_BLOCKS = 4  # of a multiprocessor, at most, where calls start early
 
 
@@ -209,7 +210,8 @@ def _row_group(
             return f"pairs_{ones}", -(-rows * ones // _LANES_THREADS), _LANES_THREADS
         for most in (1, 2):  # packs of a thread
             if packs <= most * _WARP and rows <= _FEW_ROWS:
-                return f"warp_{most}", -(-rows * _WARP // _FEW_ROWS_THREADS), _FEW_ROWS_THREADS
+                threads = _FEW_ROWS_THREADS if rows <= _FEWER_ROWS else _LANES_THREADS
+                return f"warp_{most}", -(-rows * _WARP // threads), threads
         for lanes in _PAIR_LANES if pairs else ():
             if packs <= 2 * lanes:
                 return f"pairs_{lanes}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS

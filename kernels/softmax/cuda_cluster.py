@@ -7,7 +7,7 @@ from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-HELD = HeldRegisters((32, 40, 64, 96), (40, 64, 104))
+HELD = HeldRegisters((32, 40, 64, 96), (40, 64, 104), most_packs=20 << 10)
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:

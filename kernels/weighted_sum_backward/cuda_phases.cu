@@ -7,8 +7,8 @@
 //   columns over chunks of rows. The second writes dx; its first blocks add the chunks up to dw, in the same
 //   order at every call. Of few rows a thread has its columns of all of them, and one kernel does both: a pack of
 //   long rows, a single column of shorter float32, where packs would leave most of the GPU without threads.
-//   Many rows of float32 come through rings on Hopper (ring.cuh), and little of it that begins on no 16 bytes
-//   goes a column a thread. Such rows are written as one run of memory (flat.cuh), of any type.
+//   Many rows of float32 come through rings on Hopper (ring.cuh), and little of it that begins on no 16 bytes,
+//   or long rows of it, go a column a thread. Such rows are written as one run of memory (flat.cuh), of any type.
 // Idea: cuda_naive has a thread for all rows of a column, and so too few threads. dx needs nothing of x. Memory that is
 //   only read and then only written never turns round between the two, and moves more than where both mix. Column sums
 //   in two stages as in the norms' gradients.

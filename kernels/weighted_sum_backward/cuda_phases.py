@@ -20,6 +20,7 @@ MOST_ROWS_OF_A_COLUMN, MOST_ROWS_OF_MANY, LEAST_COLUMNS, COLUMN_BLOCK = 16, 48, 
 FEW_PARTS, MOST_GROUPS = 8, 8  # that a thread adds up; of more, some threads have every so-manyth
 # Of float32 whose rows begin on no 16 bytes so much at most is read a column a thread; not many short rows.
 MOST_SINGLE_BYTES, SINGLE_BLOCKS = 12 * 2**20, 5
+LONG_COLUMNS, LONG_BLOCKS = 4096, 4  # All of it where rows are longer than a ring takes, by fewer blocks
 MANY_ROWS, SHORT_COLUMNS = 4096, range(33, 257)
 # Of float32 that takes a ring longer to read than to fill.
 HOPPER, RING_ELEMENT_BYTES, LEAST_RING_BYTES, LEAST_RING_ROWS, LEAST_RING_COLUMNS = "sm_90", 4, 5e6, 2400, 32
@@ -76,10 +77,13 @@ def sum_columns(program, dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         name, how = f"weighted_sum_column_ring_{ring.each}", {"shared_bytes": ring.shared_bytes}
         program.launch(name, ring.blocks, RING_THREADS + WARP, *arguments, overlaps=True, **how)
         return partial
-    is_single = element_size == 4 and 0 < x.nbytes <= MOST_SINGLE_BYTES and not are_packed(cols, x)
+    is_small = x.nbytes <= MOST_SINGLE_BYTES
+    is_loose = element_size == 4 and x.nbytes > 0 and not are_packed(cols, x)
+    is_single = is_loose and (is_small or cols > LONG_COLUMNS)
     if is_single and not (rows > MANY_ROWS and cols in SHORT_COLUMNS):
         panels = -(-cols // THREADS)
-        name, blocks, across, least = "single_columns", SINGLE_BLOCKS, -(-cols // panels), BESIDE
+        name, across, least = "single_columns", -(-cols // panels), BESIDE
+        blocks = SINGLE_BLOCKS if is_small else LONG_BLOCKS
         steps = THREADS // across
     else:
         name, blocks, least = "column_parts", BLOCKS_PER_MULTIPROCESSOR, PACKS_READ

@@ -16,6 +16,7 @@ pytestmark = [
 
 OURS = list(implementations(Provider.TRITON, Provider.CUDA))
 QUANTISERS = [pair for pair in OURS if pair[0].spec.name in ("quantize_int4", "quantize_int8")]
+BACK = [pair for pair in OURS if pair[0].spec.name == "dequantize_int8"]
 PRODUCTS = [pair for pair in OURS if pair[0].spec.name == "matmul_w4a16"]
 
 
@@ -27,6 +28,20 @@ def test_codes_of_16_bit_numbers_are_exact(kernel: Kernel, version: Implementati
     for sizes in kernel.spec.odd_sizes:
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         assert torch.equal(call(*inputs)[0].double(), reference(kernel, inputs)[0]), str(sizes)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), BACK, ids=name_of)
+def test_runs_of_int8_codes(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """Few and many, of whole programs and with a tail; just too many."""
+    call = built(kernel, version, dtype)
+    for rows, cols in (
+        *((9061, 15), (25_600, 12), (4804, 67), (442, 863), (639, 749), (177_818, 3), (22_236, 29)),
+        *((131_201, 4), (65_664, 8), (99_464, 26), (201_649, 13), (1, 524_289), (873_814, 3)),
+    ):
+        inputs = random_inputs(kernel, {"rows": rows, "cols": cols}, dtype, device="cuda")
+        error = relative_error(call(*inputs), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
 
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16])

@@ -120,6 +120,7 @@ def test_few_rows_that_begin_amid_16_bytes(kernel: Kernel, version: Implementati
 
 
 FEW = {  # rows, columns: on both sides of each border that the launchers have
+    "softmax/cuda_cluster": ((206, 77_520), (298, 69_760), (396, 50_001), (242, 117_088), (250, 60_002)),
     "softmax_backward/cuda_registers": (
         *((5, 3072), (1, 6144), (3, 6145), (4, 8192), (16, 16384), (7, 16381), (66, 16384), (64, 65536)),
         *((100, 40000), (132, 40001), (133, 40000), (3, 150_001), (70, 131_072)),

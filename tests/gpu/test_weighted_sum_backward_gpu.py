@@ -26,6 +26,7 @@ SHAPES = (  # rows, columns: a column a thread, packs, parts that one to eight t
     # A ring, with rows that are no whole run; single columns; packs; dx as one run and row by row.
     *((47_485, 431), (30_002, 115), (14_431, 3343), (20_001, 4096), (5003, 2049), (62_831, 33), (2402, 520)),
     *((70_001, 3), (100_001, 2), (50_001, 1), (4097, 129), (249, 985), (3001, 4099), (9001, 260)),
+    *((2964, 7575), (1201, 9998), (333, 20_003)),  # long rows, a column a thread
 )
 
 

@@ -54,6 +54,21 @@ def test_int8_comes_back_within_half_a_scale(run: Call, dtype: torch.dtype) -> N
 
 @each_provider
 @each_dtype
+@pytest.mark.parametrize(
+    ("rows", "cols"), [(25_600, 12), (25_601, 12), (359, 1001), (65_664, 8), (131_201, 4), (2, 3), (0, 12)]
+)
+def test_int8_codes_times_scales_are_exact(run: Call, dtype: torch.dtype, rows: int, cols: int) -> None:
+    """As scales are powers of two: runs of whole programs, with a tail, of less than one, and empty."""
+    random = torch.Generator().manual_seed(5)
+    q = torch.randint(-128, 128, (rows, cols), generator=random, dtype=torch.int8)
+    scale = torch.exp2(torch.randint(-5, 6, (rows,), generator=random)).to(dtype)
+    (x,) = run("dequantize_int8", q, scale)
+    assert x.dtype == dtype
+    assert torch.equal(x, (q.float() * scale.float()[:, None]).to(dtype))
+
+
+@each_provider
+@each_dtype
 @pytest.mark.parametrize("group", [32, 48, 128])
 def test_int4_comes_back_within_half_a_scale(run: Call, dtype: torch.dtype, group: int) -> None:
     x = normal(5, 7, group, dtype=dtype)

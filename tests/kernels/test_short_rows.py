@@ -12,6 +12,7 @@ from roofscope.kernels.shared import norm_lanes
 from roofscope.kernels.shared.slab import SLAB_BYTES, Space, slab_of
 from roofscope.profiling.paths import LIBRARY
 from roofscope.tests.kernels.launchers import launcher, source
+from roofscope.tests.kernels.recorder import Recorder
 
 MULTIPROCESSORS = (1, 28, 132, 148)
 COLUMNS = (*range(1, 70), 100, 128, 129, 255, 256, 301, 513, 1023, 1024, 1025, 2047, 4093, 9001, 70_001)
@@ -350,6 +351,20 @@ def test_warps_of_some_rows_hold_their_columns_and_cover_all_rows(kernel: str, s
         assert (blocks - 1) * module.WARPS * together < rows <= blocks * module.WARPS * together
         assert module.columns_of(rows, cols, 2) is None
     assert module.columns_of(70_001, 1025, 4) is None
+
+
+def test_few_rows_are_summed_by_elements_where_a_lane_has_more_than_eight() -> None:
+    module = launcher("row_sum", "cuda_pieces")
+
+    def kernel_of(rows: int, cols: int) -> str:
+        program = Recorder()
+        module.run(program, torch.empty(rows, cols, device="meta"))
+        return program.launches[0][0]
+
+    assert kernel_of(524, 372) == "row_sum_columns_16_1"
+    assert [kernel_of(490, cols) for cols in (256, 726, 1024)] == [
+        f"row_sum_{kind}" for kind in ("warp", "columns_32_1", "columns_32_1")
+    ]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

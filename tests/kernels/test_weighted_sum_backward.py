@@ -170,14 +170,21 @@ def test_rows_of_whole_packs_are_a_run_only_where_threads_would_idle() -> None:
     assert "flat" not in name(520, torch.bfloat16)
 
 
-@pytest.mark.parametrize(("rows", "groups_of_block"), [(24, 1), (100, 2), (150, 4), (5000, 8)])
-def test_few_parts_of_a_column_are_one_threads(rows: int, groups_of_block: int) -> None:
+def test_long_loose_rows_go_a_column_a_thread_and_by_packs_where_they_begin_on_16_bytes() -> None:
+    names = [launches(2964, cols)[0][0] for cols in (7575, 7576, 4097)]
+    assert names == [f"weighted_sum_{kind}" for kind in ("single_columns", "column_parts", "single_columns")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "groups_of_block"), [(24, 5001, 1), (100, 5001, 2), (5000, 5001, 4), (2399, 2001, 8)]
+)
+def test_few_parts_of_a_column_are_one_threads(rows: int, cols: int, groups_of_block: int) -> None:
     """All blocks that add parts up have something to do."""
-    (*_, first, _), (_, blocks, threads, given, _) = launches(rows, 5001)
+    (*_, first, _), (_, blocks, threads, given, _) = launches(rows, cols)
     partial = first[2]
-    parts, cols, groups = given[5], given[7], given[-1]
+    parts, groups = given[5], given[-1]
     assert partial.shape == (parts, cols)
     assert groups == groups_of_block
     assert threads % groups == 0
-    outer = math.ceil(rows * cols / (int(launches(rows, 5001)[1][0][-1]) * threads * 4))
+    outer = math.ceil(rows * cols / (int(launches(rows, cols)[1][0][-1]) * threads * 4))
     assert threads // groups * (blocks - outer - 1) < cols <= threads // groups * (blocks - outer)
