@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy import few_rows, residues, small_weights
+from roofscope.kernels.linear_cross_entropy import few_rows, leaves, residues, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
 from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile, most_blocks
@@ -34,6 +34,8 @@ TILES = {
     "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
     "tile_128x64_by_4": Tile(128, 64, stages=8, step_ns=184),
 }
+# More of them, of leaves.cuh, where rows of w are of whole 16 bytes.
+LEAVES = leaves.TILES
 # Blocks of a cluster that share a tile along hidden.
 PARTS = {"tile_64x64_by_2": 2, "tile_64x64_by_4": 4, "tile_64x64_by_8": 8, "tile_128x64_by_4": 4}
 # Those that residues.cuh has too, under its names: about how much of their time in a plan they take there,
@@ -108,8 +110,13 @@ def choose(
     if not (rows and vocab and hidden):
         return _LEAST
     name, plan = best_tile(rows, vocab, multiprocessors, hidden)
+    time_ns = plan.time_ns
+    if not is_loose:
+        leaf, leaf_ns = leaves.best(rows, vocab, multiprocessors, hidden)
+        if leaf_ns < time_ns:
+            name, time_ns = leaf, leaf_ns
     least_ns = 2 * vocab * hidden / _BYTES_PER_NS
-    tiles_ns = max(plan.time_ns, least_ns) + few_rows.BESIDE_NS
+    tiles_ns = max(time_ns, least_ns) + few_rows.BESIDE_NS
     if is_loose:
         tiles_ns += few_rows.copy_ns(vocab, hidden)
     times = {name: tiles_ns}
@@ -208,6 +215,8 @@ def launch(
         pieces = residues.launch(program, name, tile, parts, x, w, labels, at_label)
     elif name == _SMALL:
         pieces = small_weights.launch(program, x, w, labels, at_label)
+    elif name in LEAVES:
+        pieces = leaves.launch(program, name, x, w, labels, at_label)
     else:
         pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)
     return _joined(program, pieces, at_label, labels, loss, vocab)
