@@ -49,7 +49,7 @@ def test_triton_makes_nan_of_a_label_that_is_no_column(interpreters: ProcessPool
 def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     module = load_module(FOLDER / "cuda_wgmma.py")
     assert module.best_tile(10, 261, MULTIPROCESSORS, 3866)[0] == "tile_64x64_by_8"
-    assert module.choose(1, 649, MULTIPROCESSORS, 5947) == "tile_64x64_by_8"
+    assert module.best_tile(1, 649, MULTIPROCESSORS, 5947)[0] == "tile_64x64_by_8"
     assert module.best_tile(10, 261, MULTIPROCESSORS, 300)[0] == "tile_64x64"
     assert module.best_tile(23, 1226, MULTIPROCESSORS, 4480)[0] == "tile_64x64_by_4"
     assert module.best_tile(45, 3934, MULTIPROCESSORS, 3968)[0] == "tile_64x64_by_2"
@@ -173,9 +173,22 @@ def test_each_column_is_in_a_piece(vocab: int) -> None:
         (22, 7504, 6456, "across_64x64_1x8"),
         (347, 1272, 4056, "across_96x64_1x4"),
         (12, 7504, 6456, "across_16x128_halves"),
-        (8, 7504, 6456, None),  # too few, too many, and too much of which times are known
-        (705, 2024, 5720, None),
+        (1, 53_832, 1240, "across_16x128_halves"),
+        (14, 76_493, 6616, "across_16x128_halves"),
+        (22, 4856, 248, "across_32x64_quarters"),
+        (432, 1360, 464, "across_80x64_pair"),
+        (80, 8096, 5720, "across_80x64_pair"),
+        (94, 10_504, 4152, "across_96x128_1x4"),
+        (80, 1016, 5720, "across_128x64_quarters"),
+        (128, 2024, 5720, "across_128x128_quarters"),  # not of more rows, such as those 347
+        (130, 21_008, 4152, "across_144x192_pair"),
+        (225, 1464, 8000, "across_256x64_quarters"),
+        (9, 194_464, 344, None),  # few rows
+        (1, 439, 120, None),  # a small w
+        (705, 2024, 5720, None),  # too many, and too much of which times are known
         (588, 35_844, 1296, None),
+        (123, 65_699, 976, None),  # many rounds: larger tiles leave fewer statistics
+        (379, 74_479, 240, None),
     ],
 )
 def test_whole_rows_have_more_tiles(rows: int, vocab: int, hidden: int, expected: str | None) -> None:
@@ -206,6 +219,21 @@ def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, exp
     module = load_module(FOLDER / "cuda_wgmma.py")
     found = module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=True, begins_whole=False)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (9, 194_464, 344, True),
+        (13, 57_854, 6688, False),
+        (15, 175_769, 2552, False),
+        (17, 194_464, 344, False),  # of which no times are known
+    ],
+)
+def test_few_rows_of_a_long_w_that_needs_no_copy(rows: int, vocab: int, hidden: int, expected: bool) -> None:
+    """Tiles of short rows leave more statistics than they multiply."""
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert (module.choose(rows, vocab, MULTIPROCESSORS, hidden) == "few_rows") == expected
 
 
 @pytest.mark.parametrize(
