@@ -8,6 +8,7 @@
 //   share its tiles equally: shared/tile_shares.cuh. Few rows of x meet a w whose rows begin anywhere by mma.sync:
 //   few_rows.cuh; where blocks share its rows along hidden, their parts of logits meet in memory, in join_parts. A few
 //   rows of x and a small w have no tensor cores: small_weights.cuh. Tiles of rows of w that begin anywhere: residues.cuh.
+//   Tiles of products with w across, of few rows of x, and in clusters that share x: leaves.cuh.
 // Idea: the tiles and the second kernel of triton_persistent_tma, with what follows a product done in the registers
 //   that hold its sums. Wijmans et al., "Cut Your Losses in Large-Vocabulary Language Models", arXiv:2411.09009; see
 //   shared/wgmma_matmul.cuh.
@@ -17,6 +18,7 @@
 
 #define B_OF_16_BITS_ALONG_K
 #include "linear_cross_entropy/few_rows.cuh"
+#include "linear_cross_entropy/leaves.cuh"
 #include "linear_cross_entropy/small_weights.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_tiles.cuh"

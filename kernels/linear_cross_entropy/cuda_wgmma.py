@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy import few_rows, residues, small_weights
+from roofscope.kernels.linear_cross_entropy import few_rows, leaves, residues, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
 from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile, most_blocks
@@ -34,6 +34,8 @@ TILES = {
     "tile_64x64_by_8": MATMUL_TILES["tile_64x64"],
     "tile_128x64_by_4": Tile(128, 64, stages=8, step_ns=184),
 }
+# More of them, of leaves.cuh, where rows of w are of whole 16 bytes.
+LEAVES = leaves.TILES
 # Blocks of a cluster that share a tile along hidden.
 PARTS = {"tile_64x64_by_2": 2, "tile_64x64_by_4": 4, "tile_64x64_by_8": 8, "tile_128x64_by_4": 4}
 # Those that residues.cuh has too, under its names: about how much of their time in a plan they take there,
@@ -62,6 +64,7 @@ _OF_TILE = {
     "tile_128x128_four": 1.12,
 }
 _WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
+_WIDE_ROUND_NS = 2500  # and more for each of its rounds, which counts beside tiles of leaves.cuh
 _PAIR, _OF_ROUNDS = "tile_64x128_pair", 1.2
 _THREADS = 256  # of a block that joins, a warp a row
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
@@ -69,6 +72,7 @@ _MOST_ROWS_OF_RESIDUES = 352  # with more pairs of blocks win
 _LEAST = "tile_64x64"  # where there is nothing to multiply
 _FEW = "few_rows"
 _SMALL = "small_weights"
+_MOST_FEW_OF_WHOLE = 16  # rows of x with which those may win where tiles need no copy of w
 # Times as long as they say take few rows that are more than eight where warps share rows of w.
 _OF_SEVERAL = 1.15
 # About those of tiles that wait for memory, and of the smallest, which have least of it under way.
@@ -107,23 +111,47 @@ def choose(
     """
     if not (rows and vocab and hidden):
         return _LEAST
-    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
-    least_ns = 2 * vocab * hidden / _BYTES_PER_NS
-    tiles_ns = max(plan.time_ns, least_ns) + few_rows.BESIDE_NS
-    if is_loose:
-        tiles_ns += few_rows.copy_ns(vocab, hidden)
+    name, tiles_ns = _best_of_tiles(rows, vocab, multiprocessors, hidden, is_loose)
+    if small := small_weights.room_of(rows):
+        small_ns = small_weights.time_ns(small, vocab, hidden, multiprocessors)
+        if small_ns < tiles_ns:  # no tile of leaves.cuh was timed there
+            name, tiles_ns = _SMALL, small_ns
+    if not is_loose and name != _SMALL:
+        name, tiles_ns = _best_of_whole(rows, vocab, multiprocessors, hidden)
     times = {name: tiles_ns}
     if begins_whole and rows <= _MOST_ROWS_OF_RESIDUES and residues.takes(vocab, hidden):
         for name in RESIDUES:
             times[name] = _time_of_residues(name, rows, vocab, multiprocessors, hidden)
     room = few_rows.room_of(rows, hidden)
-    if room and (is_loose or room == few_rows.LEAST_ROOM):
+    if room and (is_loose or rows <= _MOST_FEW_OF_WHOLE):
         grid = few_rows.grid_of(room, vocab, hidden, multiprocessors)
         is_shared = room > few_rows.LEAST_ROOM and grid.sharing > 1
         times[_FEW] = grid.time_ns * (_OF_SEVERAL if is_shared else 1)
-    if small := small_weights.room_of(rows):
-        times[_SMALL] = small_weights.time_ns(small, vocab, hidden, multiprocessors)
     return min(times, key=lambda name: times[name])
+
+
+def _best_of_tiles(
+    rows: int, vocab: int, multiprocessors: int, hidden: int, is_loose: bool
+) -> tuple[str, float]:
+    """That of least time, and this as few rows count theirs."""
+    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
+    least_ns = 2 * vocab * hidden / _BYTES_PER_NS
+    copy_ns = few_rows.copy_ns(vocab, hidden) if is_loose else 0
+    return name, max(plan.time_ns, least_ns) + copy_ns + few_rows.BESIDE_NS
+
+
+def _best_of_whole(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, float]:
+    """Of tiles that need no copy of w, those of leaves.cuh among them: memory bounds these less."""
+    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
+    leaf, leaf_ns = leaves.best(rows, vocab, multiprocessors, hidden)
+    time_ns = plan.time_ns
+    if name == _WIDE and rows <= _FEW_ROWS:
+        time_ns += _WIDE_ROUND_NS * -(-TILES[name].count(rows, vocab) // plan.blocks)
+    if leaf_ns < time_ns:
+        return leaf, leaf_ns + few_rows.BESIDE_NS
+    if rows > few_rows.LEAST_ROOM:
+        return name, time_ns + few_rows.BESIDE_NS
+    return _best_of_tiles(rows, vocab, multiprocessors, hidden, is_loose=False)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -208,6 +236,8 @@ def launch(
         pieces = residues.launch(program, name, tile, parts, x, w, labels, at_label)
     elif name == _SMALL:
         pieces = small_weights.launch(program, x, w, labels, at_label)
+    elif name in LEAVES:
+        pieces = leaves.launch(program, name, x, w, labels, at_label)
     else:
         pieces = _pieces_of_tiles(program, name, x, w, labels, at_label)
     return _joined(program, pieces, at_label, labels, loss, vocab)

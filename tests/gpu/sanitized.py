@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.parameters import Parameter
 from roofscope.profiling.planning.spec import Dtype, Provider, Workload
 from roofscope.profiling.worker.build import providers
@@ -86,6 +87,27 @@ def main(name: str) -> None:
                     _multiprocessors.told = FEW
                     _call(built.call, inputs, f"{what}, as of {FEW} multiprocessors")
                     _multiprocessors.told = None
+        _call_leaves(kernel, version.stem, device)
+
+
+def _call_leaves(kernel: Kernel, stem: str, device: torch.device) -> None:
+    """Every tile that leaves statistics: odd sizes are too small for most of them to be chosen."""
+    launcher: Any = load_module(kernel.folder / f"{stem}.py")
+    names: Sequence[str] = list(getattr(launcher, "LEAVES", ()))
+    capability = torch.cuda.get_device_capability(device)
+    if not names or capability != (9, 0):
+        return
+    dtype, source = kernel.spec.dtypes[-1], kernel.folder / f"{stem}.cu"
+    program = cuda.CudaProgram(source, dtype, cuda.architecture_of(capability), device)
+    for sizes in kernel.spec.odd_sizes:
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        for name in names:
+            for told in (None, FEW):
+                _multiprocessors.told = told
+                launcher.launch(program, name, *inputs)
+        torch.cuda.synchronize()
+        sys.stdout.write(f"called: {stem} {dtype} {sizes} by {len(names)} tiles\n")
+    _multiprocessors.told = None
 
 
 def _call(call: Call, inputs: Tensors, what: str) -> None:

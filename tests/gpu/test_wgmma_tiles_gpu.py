@@ -96,7 +96,8 @@ def tiles_of(key: str) -> list[str]:
     name, _, stem = key.partition("/")
     kernel = CATALOG.kernel(name)
     assert kernel is not None
-    return list(load_module(kernel.folder / f"{stem}.py").TILES)
+    module = load_module(kernel.folder / f"{stem}.py")
+    return [*module.TILES, *getattr(module, "LEAVES", ())]
 
 
 CASES = [(key, tile) for key in SIZES for tile in tiles_of(key)]

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from roofscope.kernels.linear_cross_entropy import few_rows, small_weights
+from roofscope.kernels.linear_cross_entropy import few_rows, leaves, small_weights
 from roofscope.kernels.shared.wgmma_plans import EQUAL
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
@@ -48,9 +48,9 @@ def test_triton_makes_nan_of_a_label_that_is_no_column(interpreters: ProcessPool
 
 def test_blocks_share_tiles_along_hidden_where_tiles_are_few() -> None:
     module = load_module(FOLDER / "cuda_wgmma.py")
-    assert module.choose(10, 261, MULTIPROCESSORS, 3866) == "tile_64x64_by_8"
-    assert module.choose(1, 649, MULTIPROCESSORS, 5947) == "tile_64x64_by_8"
-    assert module.choose(10, 261, MULTIPROCESSORS, 300) == "tile_64x64"
+    assert module.best_tile(10, 261, MULTIPROCESSORS, 3866)[0] == "tile_64x64_by_8"
+    assert module.best_tile(1, 649, MULTIPROCESSORS, 5947)[0] == "tile_64x64_by_8"
+    assert module.best_tile(10, 261, MULTIPROCESSORS, 300)[0] == "tile_64x64"
     assert module.best_tile(23, 1226, MULTIPROCESSORS, 4480)[0] == "tile_64x64_by_4"
     assert module.best_tile(45, 3934, MULTIPROCESSORS, 3968)[0] == "tile_64x64_by_2"
     assert module.best_tile(201, 910, MULTIPROCESSORS, 7496)[0] == "tile_128x64_by_4"
@@ -144,6 +144,60 @@ def test_parts_of_tiles_are_those_of_the_kernels() -> None:
         assert tile.shared_bytes <= 227 * 1024, name
 
 
+def test_tiles_that_leave_statistics_are_those_of_the_kernels() -> None:
+    module, source = load_module(FOLDER / "cuda_wgmma.py"), (FOLDER / "leaves.cuh").read_text()
+    found = dict(re.findall(r"^LEAVES\((\w+), (.+)\)$", source, re.MULTILINE))
+    assert found.keys() == module.LEAVES.keys()
+    for name, tile in module.LEAVES.items():
+        sizes = (tile.rows, tile.columns, tile.stages, tile.above, tile.beside, tile.parts)
+        assert found[name] == ", ".join(map(str, sizes)) + f", {str(tile.across).lower()}", name
+        assert tile.shared_bytes <= 227 * 1024, name
+        assert tile.parts != EQUAL, name  # whose parts meet in memory, which no one gives
+
+
+@pytest.mark.parametrize("vocab", [1, 64, 65, 513, 2024])
+def test_each_column_is_in_a_piece(vocab: int) -> None:
+    """And each tile of a cluster has its own, also where it has no columns any more."""
+    for tile in leaves.TILES.values():
+        of_piece = 64 if tile.across else tile.columns
+        pieces = leaves.pieces_of(tile, vocab)
+        assert pieces * of_piece >= vocab
+        assert pieces * of_piece % (tile.columns * tile.beside) == 0
+        assert pieces * of_piece - vocab < tile.columns * tile.beside
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (80, 2024, 5720, "across_96x128_quarters"),
+        (22, 7504, 6456, "across_64x64_1x8"),
+        (347, 1272, 4056, "across_96x64_1x4"),
+        (12, 7504, 6456, "across_16x128_halves"),
+        (1, 53_832, 1240, "across_16x128_halves"),
+        (14, 76_493, 6616, "across_16x128_halves"),
+        (22, 4856, 248, "across_32x64_quarters"),
+        (432, 1360, 464, "across_80x64_pair"),
+        (80, 8096, 5720, "across_80x64_pair"),
+        (94, 10_504, 4152, "across_96x128_1x4"),
+        (80, 1016, 5720, "across_128x64_quarters"),
+        (128, 2024, 5720, "across_128x128_quarters"),  # not of more rows, such as those 347
+        (130, 21_008, 4152, "across_144x192_pair"),
+        (225, 1464, 8000, "across_256x64_quarters"),
+        (9, 194_464, 344, None),  # few rows
+        (1, 439, 120, None),  # a small w
+        (705, 2024, 5720, None),  # too many, and too much of which times are known
+        (588, 35_844, 1296, None),
+        (123, 65_699, 976, None),  # many rounds: larger tiles leave fewer statistics
+        (379, 74_479, 240, None),
+    ],
+)
+def test_whole_rows_have_more_tiles(rows: int, vocab: int, hidden: int, expected: str | None) -> None:
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    found = module.choose(rows, vocab, MULTIPROCESSORS, hidden)
+    assert found == expected if expected else found not in module.LEAVES
+    assert module.choose(rows, vocab, MULTIPROCESSORS, hidden - 1, is_loose=True) not in module.LEAVES
+
+
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "expected"),
     [
@@ -165,6 +219,21 @@ def test_few_rows_do_without_a_copy_of_w(rows: int, vocab: int, hidden: int, exp
     module = load_module(FOLDER / "cuda_wgmma.py")
     found = module.choose(rows, vocab, MULTIPROCESSORS, hidden, is_loose=True, begins_whole=False)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (9, 194_464, 344, True),
+        (13, 57_854, 6688, False),
+        (15, 175_769, 2552, False),
+        (17, 194_464, 344, False),  # of which no times are known
+    ],
+)
+def test_few_rows_of_a_long_w_that_needs_no_copy(rows: int, vocab: int, hidden: int, expected: bool) -> None:
+    """Tiles of short rows leave more statistics than they multiply."""
+    module = load_module(FOLDER / "cuda_wgmma.py")
+    assert (module.choose(rows, vocab, MULTIPROCESSORS, hidden) == "few_rows") == expected
 
 
 @pytest.mark.parametrize(

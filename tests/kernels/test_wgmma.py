@@ -434,6 +434,12 @@ def test_divided_causal_attention_spills_nothing(kernel: str, tmp_path: Path) ->
     assert not re.search(r"\b(STL|LDL)\b", code)
 
 
+def test_tiles_that_leave_statistics_spill_nothing(tmp_path: Path) -> None:
+    code = machine_code("linear_cross_entropy/cuda_wgmma.cu", Dtype.BFLOAT16, tmp_path)
+    assert "UTMALDG.2D.MULTICAST" in code
+    assert not re.search(r"\b(STL|LDL)\b", code)
+
+
 @pytest.mark.parametrize("kernel", ["attention_backward", "attention_backward_causal"])
 def test_gradients_of_queries_are_added_by_the_copy_engine(kernel: str, tmp_path: Path) -> None:
     """A tile at a time; and every product is wgmma's, with 64 keys of a warpgroup."""
