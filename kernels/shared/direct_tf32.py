@@ -21,8 +21,8 @@ _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 _START_NS, _SLICE_NS, _WARP_SLICE_NS = 1600, 80, 35
 _ONES_NS = 5  # of the last, more where rows are read element by element
 _LOOSE_NS = 300  # that tiles take longer than their model says, less that, too
-# The same of many warps, with C, fitted to 16 products on an H100: to start, of each 32 of k, of each warp of a
-# multiprocessor, and of each of these and each 16 of k where rows are read element by element.
+# The same of many warps, with C, fitted to 16 products on an H100: to start, of each 32 of k, of each warp of
+# a multiprocessor, and of each of these and each 16 of k where rows are read element by element.
 _MANY_START_NS, _MANY_STEP_NS, _MANY_WARP_NS, _MANY_ONES_NS = 900, 945, 89, 16
 _MANY_LOOSE_NS = 2300  # that tiles take longer for a narrow C than their model says
 
@@ -59,7 +59,7 @@ def _has_words(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def launch(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, *, many: bool) -> torch.Tensor:
-    """A (m x k) times the transpose of B (n x k), by as many small tiles as C has, each for itself if many."""
+    """A (m x k) times the transpose of B (n x k), by small tiles, ``many`` of which hide each other."""
     (m, k), n = a.shape, b.shape[0]
     c = torch.empty((m, n), device=a.device)
     rows, columns = _MANY_TILE if many else (_TILE, _TILE)

@@ -17,6 +17,7 @@ EQUAL = 0  # of `parts`
 _ALIGNED = (True, True)
 _LINE_NS = 0.26  # of a line of L2 that a block copies
 _AMID = 7.6  # times as long takes a row that begins amid half of one
+_AMID_NS = 0.028  # of each such row of all blocks at work, which L2 gives one by one
 _MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
 _ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
 _DRAM_BYTES_PER_NS = 4083
@@ -116,12 +117,17 @@ class Tile:
         """Tiles of a cluster that cover C."""
         return -(-m // (self.rows * self.above)) * -(-n // (self.columns * self.beside))
 
-    def step_of(self, aligned: tuple[bool, bool]) -> float:
-        """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these."""
+    def step_of(self, aligned: tuple[bool, bool], at_work: int = 0) -> float:
+        """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these.
+
+        Of so many blocks that are ``at_work`` at once, if that is known.
+        """
         of_a, of_b = self.rows / self.beside, self._bands / self.above
-        lines_ns = _LINE_NS * (of_a * (1 if aligned[0] else _AMID) + of_b * (1 if aligned[1] else _AMID))
+        amid_ns = _AMID_NS * at_work * (of_a * (not aligned[0]) + of_b * (not aligned[1]))
+        amid = 1 if at_work else _AMID
+        lines_ns = _LINE_NS * (of_a * (1 if aligned[0] else amid) + of_b * (1 if aligned[1] else amid))
         multicast_ns = self._step_bytes / _MULTICAST_BYTES_PER_NS if self.cluster > 1 else 0
-        return _both(self.step_ns, lines_ns, multicast_ns, power=3)
+        return _both(self.step_ns, lines_ns, multicast_ns, amid_ns, power=3)
 
     def _crowd_ns(self, m: int, n: int) -> float:
         """By how much a step is longer where many blocks want the same lines of B, or of A, at once."""
@@ -160,8 +166,9 @@ class Tile:
             return []
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)
-        step_ns = self.step_of(aligned) + self._crowd_ns(m, n)
-        end_ns = self._end_ns(n, c_bytes)
+        blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
+        crowd_ns, end_ns = self._crowd_ns(m, n), self._end_ns(n, c_bytes)
+        step_ns = self.step_of(aligned, blocks) + crowd_ns
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else _FAR)
         of_b = n * steps * ROW * (1 if m <= self.rows * self.above else _FAR)
@@ -173,13 +180,13 @@ class Tile:
             steps_ns = max(steps_ns, most_steps * copy_ns)
             return Plan(blocks, alone, _both(steps_ns, dram_ns, power=2) + self.start_ns + meet_ns)
 
-        blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
         fills = self.cluster == 2 and steps >= _FULL_STEPS and _NEARLY_FULL * units < count <= units
         plans = [plan(blocks, count, rounds * tile_ns * (_FULL if fills else 1), rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
-            shared_ns = whole * tile_ns + shared * step_ns + end_ns
             grid = most if whole else rest * self.parts
+            shared_step_ns = self.step_of(aligned, rest * self.parts) + crowd_ns
+            shared_ns = whole * tile_ns + shared * shared_step_ns + end_ns
             meet_ns = 21 + 6 * math.log2(self.parts) + elements / 11.7
             plans.append(plan(grid, count - rest, shared_ns, whole * steps + shared, meet_ns))
         elif (
@@ -187,7 +194,8 @@ class Tile:
         ):  # which 32 bits count
             # A tile's parts meet in memory, where one block adds them one by one.
             shared = -(-rest * steps // units)
-            shared_ns = whole * tile_ns + shared * step_ns + end_ns
+            shared_step_ns = self.step_of(aligned, most) + crowd_ns
+            shared_ns = whole * tile_ns + shared * shared_step_ns + end_ns
             meet_ns = 56 + 1107 * -(-units // rest) + elements / 34.6 + shared * _SHARED_STEP_NS
             plans.append(plan(most, count - rest, shared_ns, whole * steps + shared, meet_ns))
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
