@@ -81,7 +81,7 @@ __device__ __forceinline__ void store_two(const float* two, float* c, int row, i
     }
     // A lane has one column of two rows once it has changed the other with the lane of the row below, or above.
     const bool is_lower = row % 2;
-    const float got = __shfl_xor_sync(WHOLE_WARP, two[is_lower ? 0 : 1], 4);
+    const float got = __shfl_xor_sync(WHOLE_WARP, is_lower ? two[0] : two[1], 4);
     const float upper = is_lower ? got : two[0], lower = is_lower ? two[1] : got;
     row -= is_lower;
     column += is_lower;

@@ -81,7 +81,6 @@
     WGMMA_KERNEL(across_192x128_1x4, 192, 128, 4, 1, 4, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x128_2x2, 192, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x128_halves, 192, 128, 4, 1, 1, 2, true, __VA_ARGS__)                                  \
-    WGMMA_KERNEL(across_208x128_halves, 208, 128, 4, 1, 1, 2, true, __VA_ARGS__)                                  \
     WGMMA_KERNEL(across_128x128_quarters, 128, 128, 6, 1, 1, 4, true, __VA_ARGS__)
 // Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
 #define PITCHED_KERNELS(...)                                                                                      \

@@ -168,7 +168,7 @@ class Tile:
         whole, rest = divmod(count, units)
         blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
         crowd_ns, end_ns = self._crowd_ns(m, n), self._end_ns(n, c_bytes)
-        step_ns = self.step_of(aligned, blocks) + crowd_ns
+        step_ns = self.step_of(aligned, blocks if clustered else 0) + crowd_ns
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else _FAR)
         of_b = n * steps * ROW * (1 if m <= self.rows * self.above else _FAR)
@@ -185,7 +185,7 @@ class Tile:
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
             grid = most if whole else rest * self.parts
-            shared_step_ns = self.step_of(aligned, rest * self.parts) + crowd_ns
+            shared_step_ns = self.step_of(aligned, rest * self.parts if clustered else 0) + crowd_ns
             shared_ns = whole * tile_ns + shared * shared_step_ns + end_ns
             meet_ns = 21 + 6 * math.log2(self.parts) + elements / 11.7
             plans.append(plan(grid, count - rest, shared_ns, whole * steps + shared, meet_ns))
@@ -194,7 +194,7 @@ class Tile:
         ):  # which 32 bits count
             # A tile's parts meet in memory, where one block adds them one by one.
             shared = -(-rest * steps // units)
-            shared_step_ns = self.step_of(aligned, most) + crowd_ns
+            shared_step_ns = self.step_of(aligned, most if clustered else 0) + crowd_ns
             shared_ns = whole * tile_ns + shared * shared_step_ns + end_ns
             meet_ns = 56 + 1107 * -(-units // rest) + elements / 34.6 + shared * _SHARED_STEP_NS
             plans.append(plan(most, count - rest, shared_ns, whole * steps + shared, meet_ns))
@@ -240,21 +240,23 @@ TILES = {
         256, 128, stages=4, step_ns=580, start_ns=890, beside=2, parts=EQUAL, across=True
     ),
     "across_208x128_pair": Tile(
-        208, 128, stages=4, step_ns=464, start_ns=730, beside=2, parts=EQUAL, across=True
+        208, 128, stages=4, step_ns=469, start_ns=730, beside=2, parts=EQUAL, across=True
     ),
     "across_144x128_pair": Tile(
         144, 128, stages=5, step_ns=315, start_ns=740, beside=2, parts=EQUAL, across=True
     ),
-    "across_192x192_pair": Tile(192, 192, stages=4, step_ns=614, start_ns=880, beside=2, across=True),
-    "across_176x192_above": Tile(176, 192, stages=4, step_ns=603, start_ns=1130, above=2, across=True),
-    "across_96x192_above": Tile(96, 192, stages=5, step_ns=341, start_ns=30, above=2, across=True),
+    "across_192x192_pair": Tile(192, 192, stages=4, step_ns=604, start_ns=880, beside=2, across=True),
+    "across_176x192_above": Tile(176, 192, stages=4, step_ns=590, start_ns=1130, above=2, across=True),
+    "across_96x192_above": Tile(96, 192, stages=5, step_ns=330, start_ns=30, above=2, across=True),
     "across_64x128_quarters": Tile(64, 128, stages=8, step_ns=184, start_ns=440, parts=4, across=True),
     "across_64x64_quarters": Tile(64, 64, stages=12, step_ns=150, start_ns=310, parts=4, across=True),
     "across_64x64_eighths": Tile(64, 64, stages=12, step_ns=135, start_ns=420, parts=8, across=True),
     "across_32x64_quarters": Tile(32, 64, stages=16, step_ns=130, start_ns=240, parts=4, across=True),
-    "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=330, start_ns=620, above=2, beside=2, across=True),
-    "across_112x128_2x2": Tile(112, 128, stages=6, step_ns=225, start_ns=430, above=2, beside=2, across=True),
-    "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=234, start_ns=490, above=4, beside=2, across=True),
+    "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=348, start_ns=620, above=2, beside=2, across=True),
+    "across_112x128_2x2": Tile(
+        112, 128, stages=6, step_ns=225, start_ns=430, above=2, beside=2, parts=EQUAL, across=True
+    ),
+    "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=231, start_ns=490, above=4, beside=2, across=True),
     "across_96x128_4x2": Tile(96, 128, stages=6, step_ns=219, start_ns=540, above=4, beside=2, across=True),
     "across_80x128_2x2": Tile(80, 128, stages=7, step_ns=180, start_ns=680, above=2, beside=2, across=True),
     "across_64x64_4x2": Tile(64, 64, stages=9, step_ns=133, start_ns=180, above=4, beside=2, across=True),
@@ -278,8 +280,8 @@ TILES = {
     "across_80x128_2x1": Tile(80, 128, stages=7, step_ns=193, start_ns=540, above=2, across=True),
     "across_176x128_2x1": Tile(176, 128, stages=5, step_ns=412, start_ns=670, above=2, across=True),
     "across_208x128_2x1": Tile(208, 128, stages=4, step_ns=487, start_ns=710, above=2, across=True),
-    "across_160x128_1x4": Tile(160, 128, stages=5, step_ns=328, start_ns=710, beside=4, across=True),
-    "across_64x64_4x1": Tile(64, 64, stages=9, step_ns=117, start_ns=240, above=4, across=True),
+    "across_160x128_1x4": Tile(160, 128, stages=5, step_ns=320, start_ns=710, beside=4, across=True),
+    "across_64x64_4x1": Tile(64, 64, stages=9, step_ns=115, start_ns=240, above=4, across=True),
     "across_96x64_4x1": Tile(96, 64, stages=9, step_ns=145, start_ns=260, above=4, across=True),
     "across_96x64_1x4": Tile(96, 64, stages=9, step_ns=113, start_ns=450, beside=4, across=True),
     "across_64x64_1x8": Tile(64, 64, stages=9, step_ns=125, start_ns=70, beside=8, across=True),
@@ -298,6 +300,10 @@ TILES = {
     "tile_128x128_2x1": Tile(128, 128, stages=6, step_ns=258, start_ns=70, above=2),
     "across_64x64_halves": Tile(64, 64, stages=8, step_ns=132, start_ns=370, parts=2, across=True),
     "across_128x64_halves": Tile(128, 64, stages=8, step_ns=184, start_ns=250, parts=2, across=True),
+    "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=380, start_ns=450, beside=4, across=True),
+    "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=400, start_ns=450, above=2, beside=2, across=True),
+    "across_192x128_halves": Tile(192, 128, stages=4, step_ns=444, start_ns=450, parts=2, across=True),
+    "across_128x128_quarters": Tile(128, 128, stages=6, step_ns=293, start_ns=460, parts=4, across=True),
 }
 
 
