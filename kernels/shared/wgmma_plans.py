@@ -2,9 +2,9 @@
 
 Its constants are fitted to 22414 times on H200s, of some 1340 sizes with N(0, 1) in bfloat16 by the best of
 their tiles; when each tile starts, and what a row costs that begins amid a line, to 1292 later times of 27
-sizes and again to 69 sizes; pairs of 64 x 128 to 88 sizes of their own; stores of odd rows to 28, of tiles
-across to 27; what blocks alone get of L2 to five. What all of a size have in common, such as the launch and
-the padding of odd rows, is left out.
+sizes and again to 69 sizes, on an H100 with all blocks counted to 92 others; pairs of 64 x 128 to 88 sizes
+of their own; stores of odd rows to 28, of tiles across to 27; what blocks alone get of L2 to five. What all
+of a size have in common, such as the launch and the padding of odd rows, is left out.
 """
 
 import functools
@@ -16,7 +16,7 @@ BAND = 64
 EQUAL = 0  # of `parts`
 _ALIGNED = (True, True)
 _LINE_NS = 0.26  # of a line of L2 that a block copies
-_AMID = 7.6  # times as long takes a row that begins amid half of one
+_AMID = 7.6  # times as long takes a row that begins amid half of one, where other blocks are not known
 _AMID_NS = 0.028  # of each such row of all blocks at work, which L2 gives one by one
 _MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
 _ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
