@@ -2,9 +2,9 @@
 
 Its constants are fitted to 22414 times on H200s, of some 1340 sizes with N(0, 1) in bfloat16 by the best of
 their tiles; when each tile starts, and what a row costs that begins amid a line, to 1292 later times of 27
-sizes and again to 69 sizes, on an H100 with all blocks counted to 92 others; pairs of 64 x 128 to 88 sizes
-of their own; stores of odd rows to 28, of tiles across to 27; what blocks alone get of L2 to five. What all
-of a size have in common, such as the launch and the padding of odd rows, is left out.
+sizes and again to 69 sizes; pairs of 64 x 128 to 88 sizes of their own; stores of odd rows to 28, of tiles
+across to 27; what blocks alone get of L2 to five. What all of a size have in common, such as the launch and
+the padding of odd rows, is left out.
 """
 
 import functools
@@ -16,8 +16,7 @@ BAND = 64
 EQUAL = 0  # of `parts`
 _ALIGNED = (True, True)
 _LINE_NS = 0.26  # of a line of L2 that a block copies
-_AMID = 7.6  # times as long takes a row that begins amid half of one, where other blocks are not known
-_AMID_NS = 0.028  # of each such row of all blocks at work, which L2 gives one by one
+_AMID = 7.6  # times as long takes a row that begins amid half of one
 _MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
 _ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
 _DRAM_BYTES_PER_NS = 4083
@@ -117,17 +116,12 @@ class Tile:
         """Tiles of a cluster that cover C."""
         return -(-m // (self.rows * self.above)) * -(-n // (self.columns * self.beside))
 
-    def step_of(self, aligned: tuple[bool, bool], at_work: int = 0) -> float:
-        """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these.
-
-        Of so many blocks that are ``at_work`` at once, if that is known.
-        """
+    def step_of(self, aligned: tuple[bool, bool]) -> float:
+        """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these."""
         of_a, of_b = self.rows / self.beside, self._bands / self.above
-        amid_ns = _AMID_NS * at_work * (of_a * (not aligned[0]) + of_b * (not aligned[1]))
-        amid = 1 if at_work else _AMID
-        lines_ns = _LINE_NS * (of_a * (1 if aligned[0] else amid) + of_b * (1 if aligned[1] else amid))
+        lines_ns = _LINE_NS * (of_a * (1 if aligned[0] else _AMID) + of_b * (1 if aligned[1] else _AMID))
         multicast_ns = self._step_bytes / _MULTICAST_BYTES_PER_NS if self.cluster > 1 else 0
-        return _both(self.step_ns, lines_ns, multicast_ns, amid_ns, power=3)
+        return _both(self.step_ns, lines_ns, multicast_ns, power=3)
 
     def _crowd_ns(self, m: int, n: int) -> float:
         """By how much a step is longer where many blocks want the same lines of B, or of A, at once."""
@@ -166,9 +160,8 @@ class Tile:
             return []
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)
-        blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
-        crowd_ns, end_ns = self._crowd_ns(m, n), self._end_ns(n, c_bytes)
-        step_ns = self.step_of(aligned, blocks if clustered else 0) + crowd_ns
+        step_ns = self.step_of(aligned) + self._crowd_ns(m, n)
+        end_ns = self._end_ns(n, c_bytes)
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else _FAR)
         of_b = n * steps * ROW * (1 if m <= self.rows * self.above else _FAR)
@@ -180,13 +173,13 @@ class Tile:
             steps_ns = max(steps_ns, most_steps * copy_ns)
             return Plan(blocks, alone, _both(steps_ns, dram_ns, power=2) + self.start_ns + meet_ns)
 
+        blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
         fills = self.cluster == 2 and steps >= _FULL_STEPS and _NEARLY_FULL * units < count <= units
         plans = [plan(blocks, count, rounds * tile_ns * (_FULL if fills else 1), rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
+            shared_ns = whole * tile_ns + shared * step_ns + end_ns
             grid = most if whole else rest * self.parts
-            shared_step_ns = self.step_of(aligned, rest * self.parts if clustered else 0) + crowd_ns
-            shared_ns = whole * tile_ns + shared * shared_step_ns + end_ns
             meet_ns = 21 + 6 * math.log2(self.parts) + elements / 11.7
             plans.append(plan(grid, count - rest, shared_ns, whole * steps + shared, meet_ns))
         elif (
@@ -194,8 +187,7 @@ class Tile:
         ):  # which 32 bits count
             # A tile's parts meet in memory, where one block adds them one by one.
             shared = -(-rest * steps // units)
-            shared_step_ns = self.step_of(aligned, most if clustered else 0) + crowd_ns
-            shared_ns = whole * tile_ns + shared * shared_step_ns + end_ns
+            shared_ns = whole * tile_ns + shared * step_ns + end_ns
             meet_ns = 56 + 1107 * -(-units // rest) + elements / 34.6 + shared * _SHARED_STEP_NS
             plans.append(plan(most, count - rest, shared_ns, whole * steps + shared, meet_ns))
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
@@ -240,23 +232,23 @@ TILES = {
         256, 128, stages=4, step_ns=580, start_ns=890, beside=2, parts=EQUAL, across=True
     ),
     "across_208x128_pair": Tile(
-        208, 128, stages=4, step_ns=469, start_ns=730, beside=2, parts=EQUAL, across=True
+        208, 128, stages=4, step_ns=464, start_ns=730, beside=2, parts=EQUAL, across=True
     ),
     "across_144x128_pair": Tile(
         144, 128, stages=5, step_ns=315, start_ns=740, beside=2, parts=EQUAL, across=True
     ),
-    "across_192x192_pair": Tile(192, 192, stages=4, step_ns=604, start_ns=880, beside=2, across=True),
-    "across_176x192_above": Tile(176, 192, stages=4, step_ns=590, start_ns=1130, above=2, across=True),
-    "across_96x192_above": Tile(96, 192, stages=5, step_ns=330, start_ns=30, above=2, across=True),
+    "across_192x192_pair": Tile(192, 192, stages=4, step_ns=614, start_ns=880, beside=2, across=True),
+    "across_176x192_above": Tile(176, 192, stages=4, step_ns=603, start_ns=1130, above=2, across=True),
+    "across_96x192_above": Tile(96, 192, stages=5, step_ns=341, start_ns=30, above=2, across=True),
     "across_64x128_quarters": Tile(64, 128, stages=8, step_ns=184, start_ns=440, parts=4, across=True),
     "across_64x64_quarters": Tile(64, 64, stages=12, step_ns=150, start_ns=310, parts=4, across=True),
     "across_64x64_eighths": Tile(64, 64, stages=12, step_ns=135, start_ns=420, parts=8, across=True),
     "across_32x64_quarters": Tile(32, 64, stages=16, step_ns=130, start_ns=240, parts=4, across=True),
-    "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=348, start_ns=620, above=2, beside=2, across=True),
+    "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=330, start_ns=620, above=2, beside=2, across=True),
     "across_112x128_2x2": Tile(
         112, 128, stages=6, step_ns=225, start_ns=430, above=2, beside=2, parts=EQUAL, across=True
     ),
-    "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=231, start_ns=490, above=4, beside=2, across=True),
+    "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=234, start_ns=490, above=4, beside=2, across=True),
     "across_96x128_4x2": Tile(96, 128, stages=6, step_ns=219, start_ns=540, above=4, beside=2, across=True),
     "across_80x128_2x2": Tile(80, 128, stages=7, step_ns=180, start_ns=680, above=2, beside=2, across=True),
     "across_64x64_4x2": Tile(64, 64, stages=9, step_ns=133, start_ns=180, above=4, beside=2, across=True),
@@ -280,8 +272,8 @@ TILES = {
     "across_80x128_2x1": Tile(80, 128, stages=7, step_ns=193, start_ns=540, above=2, across=True),
     "across_176x128_2x1": Tile(176, 128, stages=5, step_ns=412, start_ns=670, above=2, across=True),
     "across_208x128_2x1": Tile(208, 128, stages=4, step_ns=487, start_ns=710, above=2, across=True),
-    "across_160x128_1x4": Tile(160, 128, stages=5, step_ns=320, start_ns=710, beside=4, across=True),
-    "across_64x64_4x1": Tile(64, 64, stages=9, step_ns=115, start_ns=240, above=4, across=True),
+    "across_160x128_1x4": Tile(160, 128, stages=5, step_ns=328, start_ns=710, beside=4, across=True),
+    "across_64x64_4x1": Tile(64, 64, stages=9, step_ns=117, start_ns=240, above=4, across=True),
     "across_96x64_4x1": Tile(96, 64, stages=9, step_ns=145, start_ns=260, above=4, across=True),
     "across_96x64_1x4": Tile(96, 64, stages=9, step_ns=113, start_ns=450, beside=4, across=True),
     "across_64x64_1x8": Tile(64, 64, stages=9, step_ns=125, start_ns=70, beside=8, across=True),
@@ -300,8 +292,8 @@ TILES = {
     "tile_128x128_2x1": Tile(128, 128, stages=6, step_ns=258, start_ns=70, above=2),
     "across_64x64_halves": Tile(64, 64, stages=8, step_ns=132, start_ns=370, parts=2, across=True),
     "across_128x64_halves": Tile(128, 64, stages=8, step_ns=184, start_ns=250, parts=2, across=True),
-    "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=380, start_ns=450, beside=4, across=True),
-    "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=400, start_ns=450, above=2, beside=2, across=True),
+    "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=395, start_ns=710, beside=4, across=True),
+    "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=413, start_ns=640, above=2, beside=2, across=True),
     "across_192x128_halves": Tile(192, 128, stages=4, step_ns=444, start_ns=450, parts=2, across=True),
     "across_128x128_quarters": Tile(128, 128, stages=6, step_ns=293, start_ns=460, parts=4, across=True),
 }
