@@ -79,6 +79,7 @@
     WGMMA_KERNEL(across_64x64_halves, 64, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                      \
     WGMMA_KERNEL(across_128x64_halves, 128, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                    \
     WGMMA_KERNEL(across_192x128_1x4, 192, 128, 4, 1, 4, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_144x128_2x2, 144, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x128_2x2, 192, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x128_halves, 192, 128, 4, 1, 1, 2, true, __VA_ARGS__)                                  \
     WGMMA_KERNEL(across_128x128_quarters, 128, 128, 6, 1, 1, 4, true, __VA_ARGS__)
