@@ -34,7 +34,7 @@ def slices_of(n: int, k: int, multiprocessors: int) -> int:
 
     def time(slices: int) -> float:
         # Of whole rounds of blocks, in k, each with some for its start and for each part that it adds.
-        return -(-tiles * slices // slots) * (-(-k // (slices * _STEP)) * _STEP + 600 + 16 * slices)
+        return -(-tiles * slices // slots) * (-(-k // (slices * _STEP)) * _STEP + 900 + 40 * slices)
 
     return min(range(1, max(min(k // (2 * _STEP), slots), 1) + 1), key=time)
 

@@ -110,7 +110,8 @@ def multiply(
     tile, cluster = best(m, n, k, program.multiprocessor_count, whole)
     loose_ns = time_ns(tile, cluster, m, n, k, program.multiprocessor_count, whole)
     if not whole and direct_tf32.is_faster(a, b, loose_ns, program.multiprocessor_count):
-        return direct_tf32.launch(program, a, b)
+        many = direct_tf32.is_many(m, n, program.multiprocessor_count)
+        return direct_tf32.launch(program, a, b, many=many)
     return launch(program, tile, cluster, a, b, whole=whole)
 
 

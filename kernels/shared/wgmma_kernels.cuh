@@ -34,7 +34,7 @@
     WGMMA_KERNEL(across_64x64_eighths, 64, 64, 12, 1, 1, 8, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_32x64_quarters, 32, 64, 16, 1, 1, 4, true, __VA_ARGS__)                                    \
     WGMMA_KERNEL(across_160x128_2x2, 160, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_112x128_2x2, 112, 128, 6, 2, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_112x128_2x2, 112, 128, 6, 2, 2, EQUAL, true, __VA_ARGS__)                                 \
     WGMMA_KERNEL(across_112x128_4x2, 112, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_96x128_4x2, 96, 128, 6, 4, 2, 1, true, __VA_ARGS__)                                       \
     WGMMA_KERNEL(across_80x128_2x2, 80, 128, 7, 2, 2, 1, true, __VA_ARGS__)                                       \
@@ -77,7 +77,12 @@
     WGMMA_KERNEL(tile_64x192_1x1, 64, 192, 6, 1, 1, 1, false, __VA_ARGS__)                                        \
     WGMMA_KERNEL(tile_128x128_2x1, 128, 128, 6, 2, 1, 1, false, __VA_ARGS__)                                      \
     WGMMA_KERNEL(across_64x64_halves, 64, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                      \
-    WGMMA_KERNEL(across_128x64_halves, 128, 64, 8, 1, 1, 2, true, __VA_ARGS__)
+    WGMMA_KERNEL(across_128x64_halves, 128, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_192x128_1x4, 192, 128, 4, 1, 4, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_144x128_2x2, 144, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_192x128_2x2, 192, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_192x128_halves, 192, 128, 4, 1, 1, 2, true, __VA_ARGS__)                                  \
+    WGMMA_KERNEL(across_128x128_quarters, 128, 128, 6, 1, 1, 4, true, __VA_ARGS__)
 // Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
 #define PITCHED_KERNELS(...)                                                                                      \
     WHOLE_ROWS_KERNEL                                                                                             \

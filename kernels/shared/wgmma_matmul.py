@@ -47,7 +47,8 @@ class Sizes(NamedTuple):
 
 def choice(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> tuple[str, Plan]:
     """The tile and plan of least time, of rows of whole 16 bytes or copied to such."""
-    return best(*sizes_of(program, a, b, dtype))
+    sizes = sizes_of(program, a, b, dtype)
+    return best(*sizes, of_16_bits=a.element_size() == sizes.c_bytes == 2)
 
 
 def sizes_of(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> Sizes:

@@ -9,38 +9,32 @@ the padding of odd rows, is left out.
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from roofscope.kernels.shared.wgmma_refitted import FITTED_RATES, REFITTED, REFITTED_RATES, Rates
 
 ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 BAND = 64
 EQUAL = 0  # of `parts`
 _ALIGNED = (True, True)
-_LINE_NS = 0.26  # of a line of L2 that a block copies
-_AMID = 7.6  # times as long takes a row that begins amid half of one
-_MULTICAST_BYTES_PER_NS = 165  # into a multiprocessor
-_ALONE_BYTES_PER_NS = 90  # the same of blocks that share no copies, at most, which a short k does not show
-_DRAM_BYTES_PER_NS = 4083
 # Of a warpgroup, beyond what stores of boxes take, where threads store odd rows.
 _LOOSE_BYTES_PER_NS = 11
 _LOOSE_ACROSS_BYTES_PER_NS = 15
-_FAR = 1.49  # times as long it takes to bring what several clusters read: L2 has two halves
-# Of a step, for each row of B, or of A, of each block that wants the same lines of L2 at once.
-_CROWD_B_NS = 0.0056
-_CROWD_A_NS = 0.0029
 _CROWD = 132  # blocks at most that are at work at once
-_SHARED_STEP_NS = 91  # by which a step of shared tiles is longer: clusters read other lines at once
 # Clusters that share tiles are each elsewhere along k. Of A and B larger than this L2 holds no part until all
 # have read it, and a whole round shared besides the last one costs so much of a tile's time.
 _HELD_BYTES = 2**27
 _APART = 0.4
-# So many times longer take tiles of so many steps which pairs of blocks compute in one round on nearly all of
-# the GPU. Why is not known.
-_FULL, _FULL_STEPS, _NEARLY_FULL = 1.12, 40, 0.95
+# Tiles of so many steps which pairs of blocks compute in one round on nearly all of the GPU take longer: why
+# is not known.
+_FULL_STEPS, _NEARLY_FULL = 40, 0.95
 # Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
 LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
 _MUCH = 1.12  # times as long as the fastest the tile for those may take: for less the model is too coarse
 _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
+_TIMED_FROM = 2**24  # rows times columns times steps of the products that REFITTED is of
+_TILE_OF_TIMED = "across_144x128_2x2"  # which no others were timed with
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,7 @@ class Tile:
     beside: int = 1
     parts: int = 1
     across: bool = False
+    rates: Rates = FITTED_RATES
 
     @property
     def cluster(self) -> int:
@@ -119,15 +114,17 @@ class Tile:
     def step_of(self, aligned: tuple[bool, bool]) -> float:
         """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these."""
         of_a, of_b = self.rows / self.beside, self._bands / self.above
-        lines_ns = _LINE_NS * (of_a * (1 if aligned[0] else _AMID) + of_b * (1 if aligned[1] else _AMID))
-        multicast_ns = self._step_bytes / _MULTICAST_BYTES_PER_NS if self.cluster > 1 else 0
+        lines_ns = self.rates.line_ns * (
+            of_a * (1 if aligned[0] else self.rates.amid) + of_b * (1 if aligned[1] else self.rates.amid)
+        )
+        multicast_ns = self._step_bytes / self.rates.multicast_bytes_per_ns if self.cluster > 1 else 0
         return _both(self.step_ns, lines_ns, multicast_ns, power=3)
 
     def _crowd_ns(self, m: int, n: int) -> float:
         """By how much a step is longer where many blocks want the same lines of B, or of A, at once."""
         above, beside = min(-(-m // self.rows), _CROWD), min(-(-n // self.columns), _CROWD)
-        of_b = _CROWD_B_NS * above / self.above * self._bands
-        return of_b + _CROWD_A_NS * beside / self.beside * self.rows
+        of_b = self.rates.crowd_b_ns * above / self.above * self._bands
+        return of_b + self.rates.crowd_a_ns * beside / self.beside * self.rows
 
     def _end_ns(self, n: int, c_bytes: int) -> float:
         """To store a tile, more where no box can because rows are not of whole 16 bytes."""
@@ -163,11 +160,11 @@ class Tile:
         step_ns = self.step_of(aligned) + self._crowd_ns(m, n)
         end_ns = self._end_ns(n, c_bytes)
         tile_ns = steps * step_ns + end_ns
-        of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else _FAR)
-        of_b = n * steps * ROW * (1 if m <= self.rows * self.above else _FAR)
-        dram_ns = (of_a + of_b + c_bytes * m * n) / _DRAM_BYTES_PER_NS
+        of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else self.rates.far)
+        of_b = n * steps * ROW * (1 if m <= self.rows * self.above else self.rates.far)
+        dram_ns = (of_a + of_b + c_bytes * m * n) / self.rates.dram_bytes_per_ns
         elements = self.rows * self.columns
-        copy_ns = self._step_bytes / _ALONE_BYTES_PER_NS if self.cluster == 1 else 0
+        copy_ns = self._step_bytes / self.rates.alone_bytes_per_ns if self.cluster == 1 else 0
 
         def plan(blocks: int, alone: int, steps_ns: float, most_steps: int, meet_ns: float = 0) -> Plan:
             steps_ns = max(steps_ns, most_steps * copy_ns)
@@ -175,12 +172,12 @@ class Tile:
 
         blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
         fills = self.cluster == 2 and steps >= _FULL_STEPS and _NEARLY_FULL * units < count <= units
-        plans = [plan(blocks, count, rounds * tile_ns * (_FULL if fills else 1), rounds * steps)]
+        plans = [plan(blocks, count, rounds * tile_ns * (self.rates.full if fills else 1), rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
             shared_ns = whole * tile_ns + shared * step_ns + end_ns
             grid = most if whole else rest * self.parts
-            meet_ns = 21 + 6 * math.log2(self.parts) + elements / 11.7
+            meet_ns = self.rates.meet * (21 + 6 * math.log2(self.parts) + elements / 11.7)
             plans.append(plan(grid, count - rest, shared_ns, whole * steps + shared, meet_ns))
         elif (
             self.parts == EQUAL and rest * steps > 0 and (rest + units) * steps < 2**31
@@ -188,13 +185,14 @@ class Tile:
             # A tile's parts meet in memory, where one block adds them one by one.
             shared = -(-rest * steps // units)
             shared_ns = whole * tile_ns + shared * step_ns + end_ns
-            meet_ns = 56 + 1107 * -(-units // rest) + elements / 34.6 + shared * _SHARED_STEP_NS
+            meet_ns = self.rates.meet * (56 + 1107 * -(-units // rest) + elements / 34.6)
+            meet_ns += shared * self.rates.shared_step_ns
             plans.append(plan(most, count - rest, shared_ns, whole * steps + shared, meet_ns))
             # With a whole round more to share, a tile has two or three parts, most of them there in time.
             if whole:
                 shared = -(-(rest + units) * steps // units)
                 shared_ns = (whole - 1) * tile_ns + shared * step_ns + 2 * end_ns
-                meet_ns = 213 + elements / 112.1 + shared * _SHARED_STEP_NS
+                meet_ns = self.rates.meet * (213 + elements / 112.1) + shared * self.rates.shared_step_ns
                 meet_ns += _APART * tile_ns if (m + n) * steps * ROW > _HELD_BYTES else 0
                 most_steps = (whole - 1) * steps + shared
                 plans.append(plan(most, count - rest - units, shared_ns, most_steps, meet_ns))
@@ -245,7 +243,9 @@ TILES = {
     "across_64x64_eighths": Tile(64, 64, stages=12, step_ns=135, start_ns=420, parts=8, across=True),
     "across_32x64_quarters": Tile(32, 64, stages=16, step_ns=130, start_ns=240, parts=4, across=True),
     "across_160x128_2x2": Tile(160, 128, stages=5, step_ns=330, start_ns=620, above=2, beside=2, across=True),
-    "across_112x128_2x2": Tile(112, 128, stages=6, step_ns=225, start_ns=430, above=2, beside=2, across=True),
+    "across_112x128_2x2": Tile(
+        112, 128, stages=6, step_ns=225, start_ns=430, above=2, beside=2, parts=EQUAL, across=True
+    ),
     "across_112x128_4x2": Tile(112, 128, stages=6, step_ns=234, start_ns=490, above=4, beside=2, across=True),
     "across_96x128_4x2": Tile(96, 128, stages=6, step_ns=219, start_ns=540, above=4, beside=2, across=True),
     "across_80x128_2x2": Tile(80, 128, stages=7, step_ns=180, start_ns=680, above=2, beside=2, across=True),
@@ -290,7 +290,21 @@ TILES = {
     "tile_128x128_2x1": Tile(128, 128, stages=6, step_ns=258, start_ns=70, above=2),
     "across_64x64_halves": Tile(64, 64, stages=8, step_ns=132, start_ns=370, parts=2, across=True),
     "across_128x64_halves": Tile(128, 64, stages=8, step_ns=184, start_ns=250, parts=2, across=True),
+    "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=395, start_ns=710, beside=4, across=True),
+    "across_144x128_2x2": Tile(144, 128, stages=5, step_ns=317, start_ns=450, above=2, beside=2, across=True),
+    "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=413, start_ns=640, above=2, beside=2, across=True),
+    "across_192x128_halves": Tile(192, 128, stages=4, step_ns=444, start_ns=450, parts=2, across=True),
+    "across_128x128_quarters": Tile(128, 128, stages=6, step_ns=293, start_ns=460, parts=4, across=True),
 }
+
+
+@functools.cache
+def _refitted() -> dict[str, Tile]:
+    """The tiles with what was fitted to products of 16 bits of whole rows."""
+    return {
+        name: replace(TILES[name], step_ns=step_ns, start_ns=start_ns, rates=REFITTED_RATES)
+        for name, (step_ns, start_ns) in REFITTED.items()
+    }
 
 
 @functools.lru_cache(maxsize=4096)
@@ -302,15 +316,25 @@ def best(
     aligned: tuple[bool, bool] = _ALIGNED,
     clustered: tuple[int, int] | None = None,
     c_bytes: int = 2,
+    of_16_bits: bool = False,
 ) -> tuple[str, Plan]:
-    """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units."""
+    """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units.
+
+    ``of_16_bits``: of A and B too. Of these, sizes like those timed since, of rows amid lines, have times of
+    their own.
+    """
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
+    is_timed = (
+        of_16_bits and n * c_bytes % 16 == 0 and aligned != _ALIGNED and _TIMED_FROM <= m * n * steps <= LONG
+    )
+    tiles = _refitted() if is_timed else TILES
 
     def best_of(*names: str) -> tuple[str, Plan]:
-        plans = [(name, plan) for name in names for plan in TILES[name].plans(*sizes)]
+        plans = [(name, plan) for name in names for plan in tiles[name].plans(*sizes)]
         return min(plans, key=lambda item: item[1].time_ns)
 
-    fastest = best_of(*(name for name in TILES if name != _LONG_TILE_OF_32_BITS))
+    left_out = {_LONG_TILE_OF_32_BITS} if is_timed else {_LONG_TILE_OF_32_BITS, _TILE_OF_TIMED}
+    fastest = best_of(*(name for name in tiles if name not in left_out))
     if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
         long = best_of(_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE)
         return long if long[1].time_ns <= _MUCH * fastest[1].time_ns else fastest

@@ -60,14 +60,24 @@ def test_infinities_are_those_of_float32() -> None:
     assert torch.equal(result.isinf(), expected.isinf())
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("places", [0, 1, 2, 3, 4])
-def test_short_sums_are_right_straight_from_memory(places: int) -> None:
+def test_short_sums_are_right_straight_from_memory(places: int, many: bool) -> None:
     """Of no whole tile, step or word of k; C of even rows and of odd ones."""
     kernel = CATALOG.kernel("matmul_tf32")
     assert kernel is not None
     program = hopper_program("matmul_tf32", "cuda_loose", Dtype.FLOAT32)
-    for m, n, k in (*SIZES[:4], (16, 16, 16), (33, 47, 1), (370, 377, 69), (129, 66, 200), (40, 31, 132)):
+    sizes = (
+        (16, 16, 16),
+        (33, 47, 1),
+        (370, 377, 69),
+        (129, 66, 200),
+        (40, 31, 132),
+        (17, 1601, 32),
+        (1601, 17, 33),
+    )
+    for m, n, k in (*SIZES[:4], *sizes):
         inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
         a, b = (moved(matrix, places) for matrix in inputs)
-        error = relative_error((direct_tf32.launch(program, a, b),), reference(kernel, inputs))
+        error = relative_error((direct_tf32.launch(program, a, b, many=many),), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.float32, f"{m} x {n} x {k}"

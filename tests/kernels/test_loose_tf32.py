@@ -68,6 +68,9 @@ def test_a_part_of_a_gpu_has_a_tile_too(multiprocessors: int, whole: bool) -> No
         (37, 2628, 28, "direct_sums_words"),
         (9302, 24, 99, "direct_sums_ones"),
         (163, 1785, 59, "direct_sums_ones"),
+        (55, 11967, 19, "many_direct_sums_ones"),  # of a narrow C more, too
+        (12001, 57, 21, "many_direct_sums_ones"),
+        (48, 15000, 24, "many_direct_sums_words"),
         (2984, 275, 17, "loose"),  # more of C is stored by tiles
         (111, 10135, 27, "loose"),
         (100, 100, 250, "loose"),
@@ -86,7 +89,7 @@ def test_short_sums_of_little_c_need_no_tile(
     ((launched, grid, _, _),) = recorder.launches
     assert launched.startswith(name)
     if name != "loose":
-        assert grid == (-(-m // 32), -(-n // 32))
+        assert grid == ((-(-m // 16), -(-n // 64)) if name.startswith("many") else (-(-m // 32), -(-n // 32)))
 
 
 def test_the_whole_of_float32_is_multiplied_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
