@@ -2,6 +2,7 @@
 
 import functools
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -54,7 +55,7 @@ _LEAVES = {
     ),
     "across_96x128_quarters": _Leaf(MATMUL_TILES["across_96x128_quarters"], 0.96, 330),
     "across_96x192_above": _Leaf(MATMUL_TILES["across_96x192_above"], 0.93, 480),
-    "across_112x128_2x2": _Leaf(MATMUL_TILES["across_112x128_2x2"], 0.96, 580),
+    "across_112x128_2x2": _Leaf(replace(MATMUL_TILES["across_112x128_2x2"], parts=1), 0.96, 580),
     "across_128x64_1x8": _Leaf(MATMUL_TILES["across_128x64_1x8"], 0.93, 710),
     "across_128x64_quarters": _Leaf(
         Tile(128, 64, stages=8, step_ns=184, start_ns=450, parts=4, across=True), 0.94, 30

@@ -1,4 +1,4 @@
-"""What the tiles of wgmma_plans.py have in common, and times fitted anew to products of rows amid lines.
+"""What the tiles of wgmma_plans.py have in common, and times fitted again to products of rows amid lines.
 
 Fitted to 260 sizes of whole rows in bfloat16 on an H200, with some 30 ways each, so that the way of least
 time by the model is a fast one, rather than that the model is exact.
