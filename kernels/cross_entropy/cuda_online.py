@@ -5,6 +5,7 @@ are those of an H200 in bfloat16. All kernels start while the call before ends, 
 """
 
 import itertools
+import math
 from typing import NamedTuple
 
 import torch
@@ -76,6 +77,12 @@ MOST_THREADS_AT_ONCE = 2048  # of a multiprocessor
 # Of a thread, as in row_clusters.cuh, and where more threads have nothing else to do.
 PACKS_AT_ONCE, FEW_PACKS = 4, 2
 
+# ---- Fewer rows, in registers ----------------------------------------------------------------------
+FEW_HELD_ROWS = 3  # blocks of a multiprocessor at most, where all of them have CLUSTERS[-1]
+MOST_OF_SMALLER_BYTES = 64 * 1024  # of a row whose cluster is smaller
+# Packs of a thread, and the most threads of a block that has so many: the first that hold a row.
+HELD = ((1, 384), (2, 384), (3, 384), (4, 512), (6, 512))
+
 # ---- Very many rows, by rings --------------------------------------------------------------------
 STAGES = 2  # of a ring: warps that wait for more begin later
 LINE_BYTES = 128  # as in row_ring.cuh
@@ -107,6 +114,13 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         launch_slab(program, "cross_entropy", slab, logits, labels, loss, rows, cols)
         return loss
     if program.architecture.startswith(HOPPER) and logits.element_size() == MEASURED_BYTES:
+        if held := held_rows(rows, row_bytes, program.multiprocessor_count):
+            blocks, packs, threads = held
+            balanced = are_balanced(rows, blocks, program.multiprocessor_count, math.inf)
+            how = {"cluster": blocks, "overlaps": True, "balanced": balanced}
+            name, arguments = f"cross_entropy_held_{packs}", (logits, labels, loss, cols)
+            program.launch(name, (blocks, rows), threads, *arguments, **how)
+            return loss
         if cluster := cluster_of_row(rows, row_bytes, program.multiprocessor_count):
             blocks, threads = cluster
             name, grid = "cross_entropy_cluster" if blocks > 1 else "cross_entropy_block", rows * blocks
@@ -191,6 +205,20 @@ def ring_of(rows: int, row_bytes: int, access: int, multiprocessors: int) -> Rin
     if rows < least * (WARP // lanes) * warps * multiprocessors:
         return None
     return Ring(f"cross_entropy_ring_{lanes}", warps * WARP, stage_bytes)
+
+
+def held_rows(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int, int] | None:
+    """Blocks of each of so few rows that all are in registers at once, packs of a thread, and threads."""
+    _, middle, large = CLUSTERS
+    if row_bytes <= MOST_ALONE_BYTES or rows * large > FEW_HELD_ROWS * multiprocessors:
+        return None
+    blocks = middle if row_bytes <= MOST_OF_SMALLER_BYTES else large
+    of_block = -(-row_bytes // (PACK_BYTES * blocks))
+    for packs, most in HELD:
+        threads = -(-of_block // (packs * WARP)) * WARP
+        if threads <= most:
+            return blocks, packs, threads
+    return None
 
 
 def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int] | None:
