@@ -17,8 +17,9 @@ from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
 
 DOMAIN = "cols <= 2**15"
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
-# Warps, of which a multiprocessor has two programs; of longer rows, that fewer would not hold.
-MOST_WARPS, LONGER_THAN, WARPS_OF_LONGER = 8, 8192, 32
+# Of a tile by each warp, which keeps as many sums; of longer rows, that as many warps would not hold.
+WARP_TILE, LEAST_WARPS, LONGER_THAN, WARPS_OF_LONGER = 1024, 4, 8192, 32
+PAIRED, FEWEST_PAIRED = 2048, 4096  # columns of a tile that has two rows, of at least so many
 
 
 @triton.jit
@@ -72,8 +73,8 @@ def run(
         return dx, dw
     require_row_in_tile("rms_norm_backward/triton_persistent", cols, MOST_SUMMED_IN_TILE)
     width = triton.next_power_of_2(cols)
-    height = stay_tile(rows, width)
-    warps = WARPS_OF_LONGER if width > LONGER_THAN else min(max(width // 512, 4), MOST_WARPS)
+    height = 2 if width == PAIRED and rows >= FEWEST_PAIRED else stay_tile(rows, width)
+    warps = WARPS_OF_LONGER if width > LONGER_THAN else max(height * width // WARP_TILE, LEAST_WARPS)
     programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
     partial = torch.empty((programs, cols), dtype=torch.float32, device=x.device)
     _backward[(programs,)](dy, x, w, rstd, dx, partial, rows, cols, height, width, num_warps=warps)
