@@ -78,10 +78,14 @@ MOST_THREADS_AT_ONCE = 2048  # of a multiprocessor
 PACKS_AT_ONCE, FEW_PACKS = 4, 2
 
 # ---- Fewer rows, in registers ----------------------------------------------------------------------
-FEW_HELD_ROWS = 3  # blocks of a multiprocessor at most, where all of them have CLUSTERS[-1]
+FEW_HELD_BLOCKS = 3  # of a multiprocessor at most, where all rows have CLUSTERS[-1]
 MOST_OF_SMALLER_BYTES = 64 * 1024  # of a row whose cluster is smaller
+# Of a multiprocessor, where clusters are large: those that have no room begin when all others have ended.
+MOST_AT_ONCE_PACKS = 4096
+MOST_HELD_BYTES = 16 * 1024 * 1024  # of all rows
 # Packs of a thread, and the most threads of a block that has so many: the first that hold a row.
 HELD = ((1, 384), (2, 384), (3, 384), (4, 512), (6, 512))
+MOST_PACKS_OF_SMALLER = 4
 
 # ---- Very many rows, by rings --------------------------------------------------------------------
 STAGES = 2  # of a ring: warps that wait for more begin later
@@ -208,17 +212,30 @@ def ring_of(rows: int, row_bytes: int, access: int, multiprocessors: int) -> Rin
 
 
 def held_rows(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int, int] | None:
-    """Blocks of each of so few rows that all are in registers at once, packs of a thread, and threads."""
-    _, middle, large = CLUSTERS
-    if row_bytes <= MOST_ALONE_BYTES or rows * large > FEW_HELD_ROWS * multiprocessors:
+    """Blocks of each row that registers of a cluster hold, packs of a thread, and threads; None of others."""
+    if 4 * rows >= 3 * multiprocessors or rows * row_bytes > MOST_HELD_BYTES:
         return None
-    blocks = middle if row_bytes <= MOST_OF_SMALLER_BYTES else large
-    of_block = -(-row_bytes // (PACK_BYTES * blocks))
-    for packs, most in HELD:
-        threads = -(-of_block // (packs * WARP)) * WARP
-        if threads <= most:
-            return blocks, packs, threads
+    if row_bytes <= most_alone_bytes(rows, multiprocessors):
+        return None
+    _, middle, large = CLUSTERS
+    is_large = rows * large <= FEW_HELD_BLOCKS * multiprocessors and row_bytes > MOST_OF_SMALLER_BYTES
+    for blocks in (large, middle) if is_large else (middle,):
+        of_block = -(-row_bytes // (PACK_BYTES * blocks))
+        for packs, most in HELD:
+            threads = -(-of_block // (packs * WARP)) * WARP
+            if threads > most or (blocks == middle and packs > MOST_PACKS_OF_SMALLER):
+                continue
+            if blocks == middle or rows * blocks * packs * threads <= MOST_AT_ONCE_PACKS * multiprocessors:
+                return blocks, packs, threads
+            break
     return None
+
+
+def most_alone_bytes(rows: int, multiprocessors: int) -> int:
+    """Of a row that a block has alone, where rows are few."""
+    if 4 * rows >= 3 * multiprocessors:
+        return MOST_FULL_ALONE_BYTES
+    return MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES
 
 
 def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int] | None:
@@ -227,12 +244,7 @@ def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int
         return None
     packs = -(-row_bytes // PACK_BYTES)
     many = rows > 2 * multiprocessors
-    if many:
-        alone = MOST_BLOCK_ROW_BYTES
-    elif 4 * rows >= 3 * multiprocessors:
-        alone = MOST_FULL_ALONE_BYTES
-    else:
-        alone = MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES
+    alone = MOST_BLOCK_ROW_BYTES if many else most_alone_bytes(rows, multiprocessors)
     if many or row_bytes <= alone:
         wide = many or packs <= FEW_PACKS * MOST_THREADS
         threads = _whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE)
