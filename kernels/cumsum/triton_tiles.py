@@ -22,9 +22,7 @@ DOMAIN = "rows >= 512 or cols <= 65535 * 32768"
 TILE_BYTES = 4096  # for 128 threads
 FEW_PROGRAMS, WARP_TILE = 128, 256  # where rows are few that fill a warp's tile each
 WARP_ELEMENTS, MOST_WARPS = 128, 8  # of a warp there: they take longer to come than to be added up
-MANY_ROWS, WARP_ROW_BYTES, ROWS_OF_WARP = 4096, 2048, 1024  # of up to so many elements, a warp's each
-# Fewer have a program each, and the more warps the fewer they are.
-FEWER_ROWS, WARPS_OF_FEWER, WARPS_OF_MORE = 2048, 4, 2
+MANY_ROWS, WARP_ROW_BYTES, ROWS_OF_WARP = 2049, 2048, 1024  # of up to so many elements, a warp's each
 FEW_NARROW_ROWS, NARROW_PROGRAMS, NARROW_TILE = 256, 250, 512  # of rows shorter than a warp's tile
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512
@@ -94,7 +92,7 @@ def tile_of(rows: int, width: int, height: int, element_bytes: int) -> tuple[int
     if rows < FEW_PROGRAMS:
         return 1, min(width // WARP_ELEMENTS, MOST_WARPS)
     if rows < MANY_ROWS and width * element_bytes <= TILE_BYTES:
-        return 1, WARPS_OF_FEWER if rows <= FEWER_ROWS or width > WARP_TILE * 2 else WARPS_OF_MORE
+        return 1, 4  # warps that share a row wait for no other row
     return height, 4
 
 

@@ -19,9 +19,8 @@ SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES
 SHORT_SLAB_ROW_BYTES = 128
 FEWEST_COLUMNS = 65
 COLUMNS = Columns({4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2})  # of float32
-# Of longer rows that are not too many: elements of a thread, and up to how many columns where rows are few.
-SPREAD, FEW_SPREAD, FEW_SPREAD_ROWS, FEW_SPREAD_COLUMNS = 16, 8, 300, 2048
-LONGEST_SPREAD, MOST_SPREAD_ROWS = 4096, 4000
+# Of a thread, in longer rows that are not too many: elements, by the columns at most.
+SPREAD, MOST_SPREAD_ROWS = {2048: 8, 4096: 16}, 4000
 PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
 MANY_THREADS = 1024  # of a row that is under way at once
@@ -99,9 +98,9 @@ def block_of(rows: int, row_bytes: int) -> tuple[str, int]:
 
 def spread_of(rows: int, cols: int) -> tuple[int, int] | None:
     """Elements of a thread and threads of a block that has a row of so many columns, element by element."""
-    if rows > MOST_SPREAD_ROWS or not WARP * max(COLUMNS.rows_of_each) < cols <= LONGEST_SPREAD:
+    each = next((each for most, each in SPREAD.items() if cols <= most), None)
+    if each is None or rows > MOST_SPREAD_ROWS or cols <= WARP * max(COLUMNS.rows_of_each):
         return None
-    each = FEW_SPREAD if rows <= FEW_SPREAD_ROWS and cols <= FEW_SPREAD_COLUMNS else SPREAD
     return each, -(-cols // (each * WARP)) * WARP
 
 
