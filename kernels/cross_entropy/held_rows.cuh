@@ -40,9 +40,7 @@ struct HeldPart {
     float edge = NEGATIVE_INFINITY;
 
     __device__ __forceinline__ HeldPart(const SCALAR* x, int cols)
-        : words(bytes_past(x), cols),
-          first(blockIdx.x * PACKS * blockDim.x + threadIdx.x),
-          threads(blockDim.x),
+        : words(bytes_past(x), cols), first(blockIdx.x * PACKS * blockDim.x + threadIdx.x), threads(blockDim.x),
           has_edge(blockIdx.x == 0 && static_cast<int>(threadIdx.x) < words.edges) {
         const SCALAR* const from = x + words.head + static_cast<long long>(first) * PACK;
 #pragma unroll
