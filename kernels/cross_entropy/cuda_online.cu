@@ -7,7 +7,7 @@
 // Mapping: a block owns a row, or a piece of one where there are few rows. A thread takes every so-manyth
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
 //   leave maximum and sum, which a second kernel joins, in the same order at every call; on Hopper the blocks of a
-//   cluster join theirs (row_clusters.cuh). Lanes of a warp own a short row, keep it in registers and find its
+//   cluster join theirs (row_clusters.cuh), or those of its warps where registers hold few rows (held_rows.cuh). Lanes of a warp own a short row, keep it in registers and find its
 //   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words in a row and
 //   elements beside them. Very short rows have a thread each, or some of many a thread; where labels begin anywhere
 //   they come by way of shared memory (slab_rows.cuh), as do many that are a little longer. On Hopper very many that
@@ -15,6 +15,7 @@
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
+#include "cross_entropy/held_rows.cuh"
 #include "cross_entropy/row_clusters.cuh"
 #include "cross_entropy/row_ring.cuh"
 #include "cross_entropy/short_rows.cuh"
@@ -42,6 +43,19 @@ extern "C" __global__ void __launch_bounds__(512) cross_entropy_cluster(
 ) {
     row_by_cluster(x, labels, loss, static_cast<int>(cols));
 }
+
+#define HELD_KERNEL(PACKS)                                                                             \
+    extern "C" __global__ void __launch_bounds__(512) cross_entropy_held_##PACKS(                      \
+        const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, \
+        long long cols) {                                                                              \
+        row_held_by_cluster<PACKS>(x, labels, loss, static_cast<int>(cols));                           \
+    }
+
+HELD_KERNEL(1)
+HELD_KERNEL(2)
+HELD_KERNEL(3)
+HELD_KERNEL(4)
+HELD_KERNEL(6)
 
 extern "C" __global__ void __launch_bounds__(512) cross_entropy_block(
     const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, long long cols

@@ -5,6 +5,7 @@ are those of an H200 in bfloat16. All kernels start while the call before ends, 
 """
 
 import itertools
+import math
 from typing import NamedTuple
 
 import torch
@@ -76,6 +77,16 @@ MOST_THREADS_AT_ONCE = 2048  # of a multiprocessor
 # Of a thread, as in row_clusters.cuh, and where more threads have nothing else to do.
 PACKS_AT_ONCE, FEW_PACKS = 4, 2
 
+# ---- Fewer rows, in registers ----------------------------------------------------------------------
+FEW_HELD_BLOCKS = 3  # of a multiprocessor at most, where all rows have CLUSTERS[-1]
+MOST_OF_SMALLER_BYTES = 64 * 1024  # of a row whose cluster is smaller
+# Of a multiprocessor, where clusters are large: those that have no room begin when all others have ended.
+MOST_AT_ONCE_PACKS = 4096
+MOST_HELD_BYTES = 16 * 1024 * 1024  # of all rows
+# Packs of a thread, and the most threads of a block that has so many: the first that hold a row.
+HELD = ((1, 384), (2, 384), (3, 384), (4, 512), (6, 512))
+MOST_PACKS_OF_SMALLER = 4
+
 # ---- Very many rows, by rings --------------------------------------------------------------------
 STAGES = 2  # of a ring: warps that wait for more begin later
 LINE_BYTES = 128  # as in row_ring.cuh
@@ -107,6 +118,13 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         launch_slab(program, "cross_entropy", slab, logits, labels, loss, rows, cols)
         return loss
     if program.architecture.startswith(HOPPER) and logits.element_size() == MEASURED_BYTES:
+        if held := held_rows(rows, row_bytes, program.multiprocessor_count):
+            blocks, packs, threads = held
+            balanced = are_balanced(rows, blocks, program.multiprocessor_count, math.inf)
+            how = {"cluster": blocks, "overlaps": True, "balanced": balanced}
+            name, arguments = f"cross_entropy_held_{packs}", (logits, labels, loss, cols)
+            program.launch(name, (blocks, rows), threads, *arguments, **how)
+            return loss
         if cluster := cluster_of_row(rows, row_bytes, program.multiprocessor_count):
             blocks, threads = cluster
             name, grid = "cross_entropy_cluster" if blocks > 1 else "cross_entropy_block", rows * blocks
@@ -193,18 +211,40 @@ def ring_of(rows: int, row_bytes: int, access: int, multiprocessors: int) -> Rin
     return Ring(f"cross_entropy_ring_{lanes}", warps * WARP, stage_bytes)
 
 
+def held_rows(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int, int] | None:
+    """Blocks of each row that registers of a cluster hold, packs of a thread, and threads; None of others."""
+    if 4 * rows >= 3 * multiprocessors or rows * row_bytes > MOST_HELD_BYTES:
+        return None
+    if row_bytes <= most_alone_bytes(rows, multiprocessors):
+        return None
+    _, middle, large = CLUSTERS
+    is_large = rows * large <= FEW_HELD_BLOCKS * multiprocessors and row_bytes > MOST_OF_SMALLER_BYTES
+    for blocks in (large, middle) if is_large else (middle,):
+        of_block = -(-row_bytes // (PACK_BYTES * blocks))
+        for packs, most in HELD:
+            threads = -(-of_block // (packs * WARP)) * WARP
+            if threads > most or (blocks == middle and packs > MOST_PACKS_OF_SMALLER):
+                continue
+            if blocks == middle or rows * blocks * packs * threads <= MOST_AT_ONCE_PACKS * multiprocessors:
+                return blocks, packs, threads
+            break
+    return None
+
+
+def most_alone_bytes(rows: int, multiprocessors: int) -> int:
+    """Of a row that a block has alone, where rows are few."""
+    if 4 * rows >= 3 * multiprocessors:
+        return MOST_FULL_ALONE_BYTES
+    return MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES
+
+
 def cluster_of_row(rows: int, row_bytes: int, multiprocessors: int) -> tuple[int, int] | None:
     """Blocks of each of few rows, and threads of a block; None where rows are many, short or very long."""
     if row_bytes < LEAST_CLUSTER_ROW_BYTES or rows > 4 * multiprocessors:
         return None
     packs = -(-row_bytes // PACK_BYTES)
     many = rows > 2 * multiprocessors
-    if many:
-        alone = MOST_BLOCK_ROW_BYTES
-    elif 4 * rows >= 3 * multiprocessors:
-        alone = MOST_FULL_ALONE_BYTES
-    else:
-        alone = MOST_ALONE_BYTES if 2 * rows <= multiprocessors else MOST_BUSY_ALONE_BYTES
+    alone = MOST_BLOCK_ROW_BYTES if many else most_alone_bytes(rows, multiprocessors)
     if many or row_bytes <= alone:
         wide = many or packs <= FEW_PACKS * MOST_THREADS
         threads = _whole_warps(packs, FEW_PACKS if wide else PACKS_AT_ONCE)

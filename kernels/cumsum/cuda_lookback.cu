@@ -10,13 +10,14 @@
 //   It reads them while the words that it waits on are still being zeroed, if all blocks run at once. On Hopper so many
 //   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and few rows of some hundred
 //   kilobytes or more have clusters (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one,
-//   in shared memory.
+//   in shared memory; of some hundred rows or columns some warps have one, element by element (columns.cuh).
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
 //   no further, one tile a thread, and the sum before a group is handed on by the group before it: one order of
 //   addition, and a chain of one wait in GROUP tiles.
 #include "cumsum/cluster.cuh"
+#include "cumsum/columns.cuh"
 #include "cumsum/lookback.cuh"
 #include "cumsum/ring.cuh"
 #include "cumsum/tile.cuh"
@@ -144,6 +145,19 @@ constexpr int MOST_WIDE_PACKS = 4;
 
 WIDE_KERNEL(2)
 WIDE_KERNEL(4)
+
+// Of not too many rows: columns.cuh.
+#define COLUMNS_KERNEL(WARPS, EACH)                                                             \
+    extern "C" __global__ void __launch_bounds__(WARPS * WARP) cumsum_columns_##WARPS##_##EACH( \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                          \
+        cumsum_by_columns<WARPS, EACH>(x, y, rows, cols);                                       \
+    }
+
+COLUMNS_KERNEL(2, 4)
+COLUMNS_KERNEL(4, 4)
+COLUMNS_KERNEL(8, 4)
+COLUMNS_KERNEL(8, 8)
 
 // ---- Long rows ---------------------------------------------------------------------------------
 

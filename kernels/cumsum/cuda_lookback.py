@@ -17,6 +17,8 @@ LANES = (4, 8, 16)  # of a row that is shorter than a warp
 LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 # Of float32 also where lanes would leave at least so much empty, unless all rows begin in the same banks.
 LONGEST_LOOSE_ROW_BYTES, LEAST_EMPTY_BYTES, BANKS_BYTES = 512, 4 * 1024 * 1024, 128
+# Of float32 rows, where they are no more: warps of a row, elements of a lane.
+MOST_COLUMNS_ROWS, LEAST_OF_COLUMNS, COLUMNS = 2048, 128, ((2, 4), (4, 4), (8, 4), (8, 8))
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
 # Of all rows that come through rings, which take some microseconds until all of them are full. Of 16-bit
@@ -64,6 +66,9 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         launch_slab(program, "cumsum", slab, x, y, rows, cols)
         return y
     row_bytes = cols * x.element_size()
+    if x.element_size() == RING_ELEMENT_BYTES and (found := by_columns(rows, cols)):
+        launch(program, x, y, found)
+        return y
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
         row_bytes += PACK_BYTES  # of packs that lie only partly in the row
     is_hopper = program.architecture.startswith(HOPPER)
@@ -110,6 +115,16 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
                 return Choice(f"wide_{packs}", rows, WIDE_THREADS)
     packs = next((p for p in (1, 2) if row_bytes <= p * THREADS * PACK_BYTES), 4)
     return Choice(f"block_{packs}", rows, THREADS)
+
+
+def by_columns(rows: int, cols: int) -> Choice | None:
+    """Some warps a row, of rows that are not too many, too short or too long."""
+    if rows > MOST_COLUMNS_ROWS or cols <= LEAST_OF_COLUMNS:
+        return None
+    for warps, each in COLUMNS:
+        if cols <= warps * WARP * each:
+            return Choice(f"columns_{warps}_{each}", rows, warps * WARP)
+    return None
 
 
 def by_cluster(rows: int, row_bytes: int) -> Choice | None:

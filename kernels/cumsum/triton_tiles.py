@@ -22,7 +22,7 @@ DOMAIN = "rows >= 512 or cols <= 65535 * 32768"
 TILE_BYTES = 4096  # for 128 threads
 FEW_PROGRAMS, WARP_TILE = 128, 256  # where rows are few that fill a warp's tile each
 WARP_ELEMENTS, MOST_WARPS = 128, 8  # of a warp there: they take longer to come than to be added up
-MANY_ROWS, WARP_ROW_BYTES, ROWS_OF_WARP = 1024, 2048, 1024  # of up to so many elements, a warp's each
+MANY_ROWS, WARP_ROW_BYTES, ROWS_OF_WARP = 2049, 2048, 1024  # of up to so many elements, a warp's each
 FEW_NARROW_ROWS, NARROW_PROGRAMS, NARROW_TILE = 256, 250, 512  # of rows shorter than a warp's tile
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512
@@ -89,11 +89,10 @@ def tile_of(rows: int, width: int, height: int, element_bytes: int) -> tuple[int
         while height * width > NARROW_TILE and FEW_NARROW_ROWS < rows < height * NARROW_PROGRAMS:
             height //= 2
         return height, 4
-    whole = height
-    while height > 1 and triton.cdiv(rows, height) < FEW_PROGRAMS:
-        height //= 2
-    if height < whole or rows < FEW_PROGRAMS:
-        return height, min(height * width // WARP_ELEMENTS, MOST_WARPS)
+    if rows < FEW_PROGRAMS:
+        return 1, min(width // WARP_ELEMENTS, MOST_WARPS)
+    if rows < MANY_ROWS and width * element_bytes <= TILE_BYTES:
+        return 1, 4  # warps that share a row wait for no other row
     return height, 4
 
 

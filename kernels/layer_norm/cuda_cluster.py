@@ -9,7 +9,7 @@ DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 # Scales and shifts stay in registers beside the row, unless those would leave rows waiting.
 COPIED = Copied((40, 72, 128), (40, 96, 128))
-HELD = HeldRegisters((40, 64, 128, 208), (80, 136, 248), 4, 4 << 10, vectors=2, copied=COPIED)
+HELD = HeldRegisters((40, 64, 128, 208), (80, 136, 248), 4, 4 << 10, vectors=2, copied=COPIED, by_8=True)
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -22,6 +22,7 @@ from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
 DOMAIN = "cols <= 2**15"
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
 LONGEST_SUMS = 8192  # columns
+STAGES_OF_LONG, FEWEST_STAGED = 3, 4096  # rows under way of such a program, alone on a multiprocessor
 RUNS = 16  # of rows, where sums are taken apart
 STRIP_ROWS, STRIP_COLS = 16, 128  # the tile of the kernel that takes them
 FEW_ROWS = 512  # of up to FEW_TILE columns, for which one launch does everything
@@ -64,6 +65,7 @@ def _backward(
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
     SUMS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     program = tl.program_id(0).to(tl.int64)
     programs = tl.num_programs(0)
@@ -72,7 +74,7 @@ def _backward(
     if SUMS:
         dw = tl.zeros((ROWS, WIDTH), tl.float32)
         db = tl.zeros((ROWS, WIDTH), tl.float32)
-    for tile in range(program, tl.cdiv(rows, ROWS), programs):
+    for tile in tl.range(program, tl.cdiv(rows, ROWS), programs, num_stages=STAGES):
         row = tile * ROWS + tl.arange(0, ROWS)
         at = row[:, None] * cols + col[None, :]
         inside = (row[:, None] < rows) & (col[None, :] < cols)
@@ -194,7 +196,8 @@ def run(
     programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
     parts = programs if with_sums else RUNS
     partial = torch.empty((2, parts, cols), dtype=torch.float32, device=x.device)
-    sizes = (rows, cols, height, width, with_sums)
+    stages = STAGES_OF_LONG if width == LONGEST_SUMS and rows >= FEWEST_STAGED else 1
+    sizes = (rows, cols, height, width, with_sums, stages)
     _backward[(programs,)](dy, x, w, mean, rstd, dx, partial, *sizes, num_warps=warps)
     if not with_sums:
         grid = (triton.cdiv(cols, STRIP_COLS), RUNS)

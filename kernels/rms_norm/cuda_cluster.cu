@@ -38,3 +38,17 @@ constexpr int COPIED_BLOCKS[] = {0, 0, 6, 0, 4, 0, 0, 0, 3};  // of a multiproce
         );                                                                                                             \
     }
 COPIED_KERNELS(COPIED)
+
+// Both, of rows that begin on 8 bytes.
+#define HELD_BY_8(PACKS)                                                                                               \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS) rms_norm_cluster_held_##PACKS##_by_8(                   \
+        const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols                                                    \
+    ) {                                                                                                                \
+        rows_held<PACKS, true, HeldColumns, 8>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);               \
+    }
+#define COPIED_BY_8(PACKS)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(HELD_THREADS, COPIED_BLOCKS[PACKS])                                   \
+    rms_norm_cluster_copied_##PACKS##_by_8(const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols) {              \
+        rows_held<PACKS, true, CopiedColumns, 8>(HeldRmsNorm<RmsNorm>(x, ColumnVector{w, cols}, y), cols);             \
+    }
+KERNELS_BY_8(HELD_BY_8, COPIED_BY_8)

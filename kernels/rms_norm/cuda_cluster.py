@@ -8,7 +8,7 @@ from roofscope.kernels.shared.row_parts import launch_clusters
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 COPIED = Copied((40, 56, 80), (40, 64, 80), (8, 0))
-HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 128), vectors=1, copied=COPIED)
+HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 128), vectors=1, copied=COPIED, by_8=True)
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:

@@ -17,8 +17,11 @@ from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
 
 DOMAIN = "cols <= 2**15"
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
-# Warps, of which a multiprocessor has two programs; of longer rows, that fewer would not hold.
-MOST_WARPS, LONGER_THAN, WARPS_OF_LONGER = 8, 8192, 32
+# Warps, which keep the more sums the fewer they are, and wait the less for each other; of rows that begin
+# anywhere and are read by single elements, and of few; of longer rows, that as many would not hold.
+WARPS, WARPS_OF_ODD, WARPS_OF_FEW, LONGER_THAN, WARPS_OF_LONGER = 4, 8, 8, 8192, 32
+ODD_WIDTH, LONG_WIDTH, FEWEST_LONG = 4096, 8192, 3072
+PAIRED, FEWEST_PAIRED = 2048, 4096  # columns of a tile that has two rows, of at least so many
 
 
 @triton.jit
@@ -72,8 +75,8 @@ def run(
         return dx, dw
     require_row_in_tile("rms_norm_backward/triton_persistent", cols, MOST_SUMMED_IN_TILE)
     width = triton.next_power_of_2(cols)
-    height = stay_tile(rows, width)
-    warps = WARPS_OF_LONGER if width > LONGER_THAN else min(max(width // 512, 4), MOST_WARPS)
+    height = 2 if width == PAIRED and rows >= FEWEST_PAIRED else stay_tile(rows, width)
+    warps = warps_of(rows, cols, width)
     programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
     partial = torch.empty((programs, cols), dtype=torch.float32, device=x.device)
     _backward[(programs,)](dy, x, w, rstd, dx, partial, rows, cols, height, width, num_warps=warps)
@@ -81,6 +84,15 @@ def run(
     sum_rows, sum_warps = sum_tile(programs)
     _columns[grid](partial, dw, programs, cols, sum_rows, SUM_COLS, num_warps=sum_warps)
     return dx, dw
+
+
+def warps_of(rows: int, cols: int, width: int) -> int:
+    """Of a program of rows of ``cols`` columns, ``width`` in its tile."""
+    if width > LONGER_THAN:
+        return WARPS_OF_LONGER
+    if width == LONG_WIDTH and rows < FEWEST_LONG:
+        return WARPS_OF_FEW
+    return WARPS_OF_ODD if width == ODD_WIDTH and cols % 2 else WARPS
 
 
 def _programs_at_once(device: torch.device, warps: int) -> int:

@@ -39,7 +39,7 @@ struct HeldShare {
         start = static_cast<unsigned long long>(row) * cols;
         head = ALIGNED ? 0 : min((PACK - static_cast<unsigned>(start) % PACK) % PACK, cols);
         packs = (cols - head) / PACK;
-        edges = ALIGNED || rank ? 0 : cols - packs * PACK;
+        edges = rank ? 0 : cols - packs * PACK;
     }
     __device__ __forceinline__ bool has(int p) const { return first + p * threads < packs; }
     // Of pack p: the column, but for the head; where it lies in a tensor of rows.
@@ -73,6 +73,32 @@ __device__ __forceinline__ void store_where(bool wanted, void* address, const Bi
                  "@wanted st.global.v4.b32 [%1], {%2, %3, %4, %5};\n}" ::"r"(static_cast<int>(wanted)),
                  "l"(address), "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w)
                  : "memory");
+}
+
+// The same of a pack of a row that begins on BY bytes.
+template <int BY>
+__device__ __forceinline__ Bits load_by(bool wanted, const void* address, unsigned otherwise) {
+    if constexpr (BY == 16) return load_where(wanted, address, otherwise);
+    Bits bits = {otherwise, otherwise, otherwise, otherwise};
+    asm volatile("{\n.reg .pred wanted;\nsetp.ne.b32 wanted, %4, 0;\n"
+                 "@wanted ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%5], %6;\n"
+                 "@wanted ld.global.L2::cache_hint.v2.b32 {%2, %3}, [%5 + 8], %6;\n}"
+                 : "+r"(bits.x), "+r"(bits.y), "+r"(bits.z), "+r"(bits.w)
+                 : "r"(static_cast<int>(wanted)), "l"(address), "l"(EVICT_LAST_POLICY));
+    return bits;
+}
+
+template <int BY>
+__device__ __forceinline__ void store_by(bool wanted, void* address, const Bits& bits) {
+    if constexpr (BY == 16) {
+        store_where(wanted, address, bits);
+    } else {
+        asm volatile("{\n.reg .pred wanted;\nsetp.ne.b32 wanted, %0, 0;\n"
+                     "@wanted st.global.v2.b32 [%1], {%2, %3};\n@wanted st.global.v2.b32 [%1 + 8], {%4, %5};\n}" ::"r"(
+                         static_cast<int>(wanted)),
+                     "l"(address), "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w)
+                     : "memory");
+    }
 }
 
 // Volatile, as others write it by st.async, of which the compiler knows nothing.
@@ -256,8 +282,9 @@ __device__ __forceinline__ void join_held(
 #define NOTHING_MOVES_OVER_THIS(impossible) \
     if (impossible) return
 
-// Each cluster takes a row. COLUMNS: what brings the columns of vectors, HeldColumns or CopiedColumns.
-template <int PACKS, bool ALIGNED, template <int, bool> class COLUMNS = HeldColumns, typename Operation>
+// Each cluster takes a row. COLUMNS: what brings the columns of vectors, HeldColumns or CopiedColumns. BY: the bytes that rows
+// begin on. Those of ALIGNED rows may be 8: nothing is shifted then, and what lies behind the packs is the first block's.
+template <int PACKS, bool ALIGNED, template <int, bool> class COLUMNS = HeldColumns, int BY = 16, typename Operation>
 __device__ __forceinline__ void rows_held(const Operation& operation, long long cols) {
     const HeldShare<ALIGNED> share(blockIdx.y, cols, blockIdx.x, PACKS);
     wait_for_previous();
@@ -265,7 +292,7 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
     int inside = 0;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
-        packs[p] = load_where(share.has(p), share.at(operation.x, p), Operation::OUTSIDE);
+        packs[p] = load_by<BY>(share.has(p), share.at(operation.x, p), Operation::OUTSIDE);
         if constexpr (Operation::INPUTS == 2) others[p] = load_where(share.has(p), share.at(operation.residual, p));
         inside += share.has(p);
     }
@@ -296,7 +323,7 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
     for (int p = 0; p < PACKS; ++p) {
         float values[PACK];
         kept.map(operation, p, extras.at(p, share), scale, values);
-        store_where(share.has(p), share.at(operation.y, p), pack_bits(values));
+        store_by<BY>(share.has(p), share.at(operation.y, p), pack_bits(values));
     }
     if (share.has_edge()) {
         from_float(operation.map_edge(edge, edge_extra, scale), operation.y[share.start + share.edge()]);
@@ -313,6 +340,16 @@ __device__ __forceinline__ void rows_held(const Operation& operation, long long 
     KERNEL(2, 2_any, false)                                                                                            \
     KERNEL(4, 4_any, false)                                                                                            \
     KERNEL(8, 8_any, false)
+
+// Those of rows that begin on 8 bytes, by `HELD(PACKS)`, and where columns come by bulk copies by `COPIED(PACKS)`.
+#define KERNELS_BY_8(HELD, COPIED)                                                                                     \
+    HELD(1)                                                                                                            \
+    HELD(2)                                                                                                            \
+    HELD(4)                                                                                                            \
+    HELD(8)                                                                                                            \
+    COPIED(2)                                                                                                          \
+    COPIED(4)                                                                                                          \
+    COPIED(8)
 
 // The same, whose columns come by bulk copies.
 #define COPIED_KERNELS(KERNEL)                                                                                         \

@@ -50,6 +50,7 @@ class HeldRegisters(NamedTuple):
     most_packs: int = 10 << 10  # of all rows, of a multiprocessor
     vectors: int = 0  # of columns
     copied: Copied | None = None
+    by_8: bool = False  # whether there are kernels for rows that begin on 8 bytes, which are as good as packs
 
 
 class HeldShape(NamedTuple):
@@ -172,6 +173,11 @@ def are_balanced(clusters: int, blocks: int, multiprocessors: int, most: float =
     return blocks == MOST_CLUSTER and 0.5 < clusters * blocks / multiprocessors <= most
 
 
+def are_aligned(beside: int, by_8: bool) -> bool:
+    """Whether rows of whole packs and so many bytes ``beside`` are taken as they lie."""
+    return not beside or (by_8 and beside == _PACK_BYTES // 2)
+
+
 def launch_held(
     program: CudaProgram,
     name: str,
@@ -179,15 +185,18 @@ def launch_held(
     x: torch.Tensor,
     *others: torch.Tensor,
     vectors: int = 0,
+    by_8: bool = False,
 ) -> None:
     """Launch ``<name>_held_<packs>`` or ``_copied_<packs>``, with ``_any`` where rows begin anywhere.
 
     All tensors begin on 16 bytes. The arguments are the tensors, then ``cols``. Bulk copies bring so many
-    ``vectors``.
+    ``vectors``. ``by_8``: there are kernels with ``_by_8`` too.
     """
     rows, cols = x.shape
-    aligned = cols * x.element_size() % _PACK_BYTES == 0
-    kernel = f"{name}_{'copied' if shape.copied else 'held'}_{shape.packs}{'' if aligned else '_any'}"
+    beside = cols * x.element_size() % _PACK_BYTES
+    aligned = are_aligned(beside, by_8)
+    suffix = ("_by_8" if beside else "") if aligned else "_any"
+    kernel = f"{name}_{'copied' if shape.copied else 'held'}_{shape.packs}{suffix}"
     words = shape.threads * shape.packs + (not aligned)  # of a vector: shifted ones have one more
     program.launch(
         kernel,

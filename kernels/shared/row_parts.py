@@ -18,6 +18,7 @@ from roofscope import CudaProgram, Refusal
 from roofscope.kernels.shared.held_rows import (
     MOST_CLUSTER,
     HeldRegisters,
+    are_aligned,
     clusters_at_once,
     held_shape,
     launch_held,
@@ -134,8 +135,9 @@ def launch_clusters(
     if not any(tensor.data_ptr() % _PACK_BYTES for tensor in (x, *others)):
         packs, beside = divmod(row_bytes, _PACK_BYTES)
         multiprocessors = program.multiprocessor_count
-        if found := held_shape(rows, packs, multiprocessors, held, most, aligned=not beside):
-            launch_held(program, name, found, x, *others, vectors=held.vectors)
+        aligned = are_aligned(beside, held.by_8)
+        if found := held_shape(rows, packs, multiprocessors, held, most, aligned=aligned):
+            launch_held(program, name, found, x, *others, vectors=held.vectors, by_8=held.by_8)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)
     shape = cluster_shape(rows, row_bytes, inputs, program.multiprocessor_count, most, shared_bytes)

@@ -25,7 +25,7 @@ _EXACT_ELEMENTS = {16: (16, 24, 32, 40, 48, 64)} | dict.fromkeys((8, 4), (12, 16
 _SHORTER_THAN_EXACT = 256
 # In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
 # their rows, eight for each that there is and so many once.
-ONES_UNLESS_KEPT = 12 * 2**20
+ONES_UNLESS_KEPT = 15 * 2**19
 # Of a slab: shorter rows go as fast by elements, and of fewer elements shared memory does not pay, nor where
 # rows are long for how few threads have one.
 _LEAST_SLAB_COLS, _LEAST_SLAB_ELEMENTS, _ROWS_OF_A_COLUMN = 5, 2**20, 768

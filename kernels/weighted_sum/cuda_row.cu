@@ -4,7 +4,8 @@
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
 // Mapping: a row group owns a row, a warp for short rows and a block for long ones; of many shorter ones 1 to 16 lanes,
 //   or where they begin on no 16 bytes a thread, by way of shared memory; of up to five columns a thread has PACK rows.
-//   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned.
+//   Of 65 to 512 columns of float32 a warp has up to four rows, an element a lane and access: nothing is to be aligned. Of
+//   up to 4096 columns a block has a row in the same way where rows are not many.
 //   Each thread takes otherwise every so-manyth pack of 16 bytes, sums in float, and the row group adds up: HELD packs
 //   under way at once where a block has no more of a row, else UNROLL of them, as in warps and pieces.
 //   x passes through; w is read again by every row and stays in L1. Of longer rows two loads under way and 256 threads
@@ -269,6 +270,36 @@ __device__ __forceinline__ void weighted_sum_of_columns(
         start_early();                                                                                                \
         weighted_sum_of_columns<EACH, ROWS>(x, w, y, rows, cols);                                                     \
     }
+
+// A block has a row, a thread EACH elements of it as far apart as there are threads.
+template <int EACH>
+__device__ __forceinline__ void weighted_sum_of_spread_columns(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols
+) {
+    constexpr int SUMS = 4;
+    const int threads = blockDim.x, length = static_cast<int>(cols) - static_cast<int>(threadIdx.x);
+    float weights[EACH], values[EACH], sum[SUMS] = {};
+    x += blockIdx.x * cols + threadIdx.x;
+    w += threadIdx.x;
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) weights[e] = e * threads < length ? to_float(w[e * threads]) : 0.0f;
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) values[e] = e * threads < length ? to_float(x[e * threads]) : 0.0f;
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) sum[e % SUMS] = fmaf(values[e], weights[e], sum[e % SUMS]);
+    const float total = block_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    if (threadIdx.x == 0) from_float(total, y[blockIdx.x]);
+}
+
+#define SPREAD_KERNEL(EACH)                                                                                           \
+    extern "C" __global__ void __launch_bounds__(256) weighted_sum_spread_##EACH(                                     \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long cols) {         \
+        start_early();                                                                                                \
+        weighted_sum_of_spread_columns<EACH>(x, w, y, cols);                                                          \
+    }
+
+SPREAD_KERNEL(8)
+SPREAD_KERNEL(16)
 
 COLUMNS_KERNEL(4, 1)
 COLUMNS_KERNEL(4, 4)

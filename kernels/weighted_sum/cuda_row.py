@@ -19,6 +19,8 @@ SLAB_ROWS_OF_A_COLUMN = 64  # at least, of longer rows than SHORT_SLAB_ROW_BYTES
 SHORT_SLAB_ROW_BYTES = 128
 FEWEST_COLUMNS = 65
 COLUMNS = Columns({4: 4, 8: 2, 16: 2}, {4: 1, 8: 1, 16: 2})  # of float32
+# Of a thread, in longer rows that are not too many: elements, by the columns at most.
+SPREAD, MOST_SPREAD_ROWS = {2048: 8, 4096: 16}, 4000
 PAIR_LANES = (1, 2, 4, 8, 16)  # of a row of up to two packs each
 MOST_THREADS = 256
 MANY_THREADS = 1024  # of a row that is under way at once
@@ -52,6 +54,11 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         threads = WARPS * WARP
         blocks = -(-rows * lanes // threads)
         program.launch(f"weighted_sum_pairs_{lanes}", blocks, threads, x, w, y, rows, cols, overlaps=True)
+        return y
+    if x.element_size() == 4 and (found := spread_of(rows, cols)):
+        each, threads = found
+        early = starts_early(rows, program.multiprocessor_count)
+        program.launch(f"weighted_sum_spread_{each}", rows, threads, x, w, y, cols, overlaps=early)
         return y
     if row_bytes <= (LONGEST_WARP_ROW_OF_FEW_BYTES if rows <= FEW_WARP_ROWS else LONGEST_WARP_ROW_BYTES):
         blocks = -(-rows // WARPS)
@@ -87,6 +94,14 @@ def block_of(rows: int, row_bytes: int) -> tuple[str, int]:
     if threads <= MANY_THREADS and is_little:
         return "held", threads
     return "block", MOST_THREADS
+
+
+def spread_of(rows: int, cols: int) -> tuple[int, int] | None:
+    """Elements of a thread and threads of a block that has a row of so many columns, element by element."""
+    each = next((each for most, each in SPREAD.items() if cols <= most), None)
+    if each is None or rows > MOST_SPREAD_ROWS or cols <= WARP * max(COLUMNS.rows_of_each):
+        return None
+    return each, -(-cols // (each * WARP)) * WARP
 
 
 def columns_of(rows: int, cols: int, element_bytes: int) -> tuple[str, int] | None:

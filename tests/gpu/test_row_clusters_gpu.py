@@ -20,6 +20,15 @@ SHAPES = (  # rows, columns; of either parity, as rows then begin at one alignme
     *((3, 5), (2, 4096), (300, 4099), (40, 9356), (200, 5120), (200, 20000), (64, 16384), (8, 131_071)),
     *((5, 65536), (5, 65537), (100, 20001), (66, 65536), (6, 131_072), (2, 194_384), (2, 194_382)),
     *((12, 253_112), (24, 131_072), (113, 38_068), (57, 43_479), (27, 69_670), (13, 203_844), (119, 75_744)),
+    *(
+        (8, 208_820),
+        (9, 68_404),
+        (7, 201_700),
+        (66, 4100),
+        (3, 12),
+        (131, 2052),
+        (40, 9364),
+    ),  # that begin on 8 bytes
     *((9, 114_614), (36, 101_392), (15, 63_032), (56, 33_918), (1, 243_988), (2, 225_704)),
     # Those that are too many or too long for it.
     *((20, 194_382), (400, 20001), (2, 300001)),
@@ -128,6 +137,19 @@ FEW = {  # rows, columns: on both sides of each border that the launchers have
     "cross_entropy/cuda_online": (
         *((32, 50257), (16, 131_072), (66, 16384), (100, 16384), (132, 16379), (200, 4096), (200, 16384)),
         *((265, 20001), (300, 20000), (265, 16384)),
+        *((57, 18_848), (79, 18_251), (88, 83_784), (19, 313_625)),
+        # In registers.
+        *(
+            (1, 12_289),
+            (5, 12_296),
+            (24, 32_768),
+            (24, 32_769),
+            (18, 38_248),
+            (1, 40_422),
+            (9, 78_520),
+            (25, 51_216),
+        ),
+        *((24, 51_216), (4, 147_316), (2, 182_295), (2, 234_350), (4, 293_809), (1, 393_216), (3, 393_217)),
     ),
     "rms_norm_backward/cuda_phases": ((8, 131_072), (16, 65536), (64, 16384), (200, 8192), (119, 8200)),
     "layer_norm_backward/cuda_phases": ((8, 131_072), (16, 65537), (64, 16384), (200, 8192), (119, 8200)),
@@ -148,3 +170,31 @@ def test_few_rows_that_blocks_share(kernel: Kernel, version: Implementation, dty
         results = call(*inputs)  # which starts while the first one ends
         error = relative_error(results, reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(dtype), f"{rows} x {cols}"
+
+
+IGNORED = -100
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+def test_labels_of_rows_in_registers(dtype: Dtype) -> None:
+    """Of all kernels of held_rows.cuh; beside the packs, in the first one, in the last and in none."""
+    program = hopper_program("cross_entropy", "cuda_online", dtype)
+    scalar = getattr(torch, dtype)
+    pack = 16 // torch.tensor([], dtype=scalar).element_size()
+    for blocks, packs, threads in itertools.product((8, 16), (1, 2, 3, 4, 6), (32, 160, 512)):
+        room = blocks * packs * threads * pack
+        for cols in (room, room - 1, room - pack - 1, room // 2 + 3, pack + 3):
+            columns = {0, 1, pack - 1, pack, cols // 2, cols - pack, cols - 2, cols - 1}
+            valid = sorted(column for column in columns if 0 <= column < cols)
+            labels = torch.tensor([*valid, IGNORED, cols, -1], device="cuda")
+            logits = torch.randn(len(labels), cols, device="cuda").to(scalar)
+            loss = torch.empty(len(labels), dtype=scalar, device="cuda")
+            grid = (blocks, len(labels))
+            how = {"cluster": blocks, "overlaps": True}
+            program.launch(f"cross_entropy_held_{packs}", grid, threads, logits, labels, loss, cols, **how)
+            sums = torch.logsumexp(logits.double(), dim=1)[: len(valid)]
+            expected = sums - logits.double()[range(len(valid)), valid]
+            where = f"{blocks} x {threads} threads, {packs} packs, {cols} columns"
+            assert torch.allclose(loss[: len(valid)].double(), expected, rtol=1e-2, atol=1e-2), where
+            assert loss[len(valid)] == 0, where
+            assert loss[len(valid) + 1 :].isnan().all(), where

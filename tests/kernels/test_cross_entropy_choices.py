@@ -141,7 +141,7 @@ def test_cross_entropy_has_a_block_for_each_of_few_rows_of_some_kilobytes() -> N
     ]
 
 
-@pytest.mark.parametrize(("rows", "balanced"), [(1, False), (5, True), (8, True), (9, False)])
+@pytest.mark.parametrize(("rows", "balanced"), [(1, False), (5, True), (9, True), (26, False)])
 def test_cross_entropy_balances_large_clusters_that_nearly_fill_the_device(rows: int, balanced: bool) -> None:
     asked: list[dict[str, Any]] = []
 
@@ -153,7 +153,28 @@ def test_cross_entropy_balances_large_clusters_that_nearly_fill_the_device(rows:
 
     x = torch.empty(rows, 2**17, dtype=torch.bfloat16, device="meta")
     launcher("cross_entropy", "cuda_online").run(Program(), x, x)
-    assert asked == [{"cluster": 16, "overlaps": True, "balanced": balanced}]
+    assert [options["balanced"] for options in asked] == [balanced]
+
+
+def test_cross_entropy_holds_fewer_rows_in_registers() -> None:
+    module, text = launcher("cross_entropy", "cuda_online"), source("cross_entropy", "cuda_online")
+    assert module.held_rows(18, 2 * 38_248, 132) == (16, 1, 320)
+    assert module.held_rows(9, 2 * 78_520, 132) == (16, 2, 320)
+    assert module.held_rows(4, 2 * 147_316, 132) == (16, 3, 384)
+    assert module.held_rows(5, 2 * 163_536, 132) == (16, 4, 320)
+    assert module.held_rows(4, 2 * 293_809, 132) == (16, 6, 384)
+    assert module.held_rows(57, 2 * 18_848, 132) == (8, 1, 320)
+    assert module.held_rows(88, 2 * 83_784, 132) == (8, 4, 352)
+    for rows, cols in ((25, 163_536), (19, 313_625), (99, 83_784)):  # all would not be at work at once
+        assert module.held_rows(rows, 2 * cols, 132) is None
+    for rows, cols in product((1, 2, 8, 16, 24, 131), (3, 4096, 12_289, 36_642, 2**18, 393_217, 2**22)):
+        if chosen := module.held_rows(rows, 2 * cols, 132):
+            blocks, packs, threads = chosen
+            assert blocks in module.CLUSTERS[1:]
+            assert f"HELD_KERNEL({packs})" in text
+            assert threads in range(32, 513, 32)
+            assert 2 * cols <= blocks * packs * threads * module.PACK_BYTES
+            assert blocks * threads // 32 <= 256  # MOST_SENT of held_rows.cuh
 
 
 def test_cross_entropy_spreads_few_rows_over_clusters() -> None:

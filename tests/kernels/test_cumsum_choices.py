@@ -63,6 +63,19 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
             assert chosen.blocks == rows
 
 
+def test_cumsum_gives_warps_rows_that_begin_anywhere() -> None:
+    module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
+    assert module.by_columns(2, 128) is None
+    assert module.by_columns(2049, 511) is None
+    assert module.by_columns(482, 2049) is None
+    for cols in (129, 256, 257, 512, 513, 1024, 1025, 2048):
+        chosen = module.by_columns(482, cols)
+        warps, each = map(int, chosen.name.split("_")[1:])
+        assert f"COLUMNS_KERNEL({warps}, {each})" in text
+        assert (chosen.blocks, chosen.threads) == (482, 32 * warps)
+        assert cols <= chosen.threads * each
+
+
 def test_a_warp_has_rows_of_cumsum_alone_only_where_they_are_many() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     module = launcher("cumsum", "triton_tiles")

@@ -258,7 +258,7 @@ def test_large_clusters_that_nearly_fill_the_device_are_balanced(rows: int, bala
         ("add_rms_norm", 5, 30_000, "_held_2"),
         ("rms_norm", 36, 101_392, "_copied_8"),
         ("rms_norm", 6, 69_552, "_copied_4"),
-        ("rms_norm", 11, 119_932, "_held_4_any"),
+        ("rms_norm", 11, 119_932, "_copied_4_by_8"),
     ],
 )
 def test_columns_are_copied_where_more_blocks_then_run(name: str, rows: int, cols: int, kernel: str) -> None:

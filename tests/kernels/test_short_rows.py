@@ -419,6 +419,17 @@ def test_a_slab_by_lanes_fits_a_block_and_begins_on_whole_packs(dtype: torch.dty
         assert found.shared_bytes == bytes_of_rows + 4 * space.column_floats * cols
 
 
+def test_a_block_has_a_row_of_weighted_sum_element_by_element() -> None:
+    row, text = launcher("weighted_sum", "cuda_row"), source("weighted_sum", "cuda_row")
+    for rows, cols in ((4000, 512), (4001, 513), (300, 4097)):
+        assert row.spread_of(rows, cols) is None
+    for rows, cols in product((1, 300, 4000), (513, 2048, 2049, 3261, 4096)):
+        each, threads = row.spread_of(rows, cols)
+        assert f"SPREAD_KERNEL({each})" in text
+        assert threads in range(32, 257, 32)
+        assert (threads - 32) * each < cols <= threads * each
+
+
 @pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
 def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -> None:
     """The last round of a thread's loop is the only one, so long as 1024 threads are enough for that."""
