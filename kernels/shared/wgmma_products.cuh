@@ -41,7 +41,7 @@ constexpr int ROW = 128;       // bytes of a row in shared memory: what the swiz
 constexpr int ATOM = 8 * ROW;  // the swizzle's period
 constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
-// ---- wgmma: sum (64 x 64, 128, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
+// ---- wgmma: sum (64 x 64, 96, 128, 144, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
 
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_8(i) SUMS_4(i), SUMS_4((i) + 4)
@@ -53,9 +53,11 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 #define NAMES_24 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define NAMES_32 NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
 #define NAMES_40 NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define NAMES_44 NAMES_40 ", %40, %41, %42, %43"
 #define NAMES_48 NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define NAMES_56 NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define NAMES_64 NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_68 NAMES_64 ", %64, %65, %66, %67"
 #define NAMES_72 NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define NAMES_80 NAMES_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
 #define NAMES_88 NAMES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
@@ -75,8 +77,14 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 __device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(64, NAMES_32, "%32", "%33", TRANSPOSES, SUMS_32(0));
 }
+__device__ __forceinline__ void multiply_add(float (&sum)[48], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(96, NAMES_48, "%48", "%49", TRANSPOSES, SUMS_32(0), SUMS_16(32));
+}
 __device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(128, NAMES_64, "%64", "%65", TRANSPOSES, SUMS_64(0));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[72], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(144, NAMES_72, "%72", "%73", TRANSPOSES, SUMS_64(0), SUMS_8(64));
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[80], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(160, NAMES_80, "%80", "%81", TRANSPOSES, SUMS_64(0), SUMS_16(64));
@@ -104,9 +112,11 @@ MULTIPLY_ACROSS(32, 16, "%16", "%17", SUMS_16(0))
 MULTIPLY_ACROSS(48, 24, "%24", "%25", SUMS_16(0), SUMS_8(16))
 MULTIPLY_ACROSS(64, 32, "%32", "%33", SUMS_32(0))
 MULTIPLY_ACROSS(80, 40, "%40", "%41", SUMS_32(0), SUMS_8(32))
+MULTIPLY_ACROSS(88, 44, "%44", "%45", SUMS_32(0), SUMS_8(32), SUMS_4(40))
 MULTIPLY_ACROSS(96, 48, "%48", "%49", SUMS_32(0), SUMS_16(32))
 MULTIPLY_ACROSS(112, 56, "%56", "%57", SUMS_32(0), SUMS_16(32), SUMS_8(48))
 MULTIPLY_ACROSS(128, 64, "%64", "%65", SUMS_64(0))
+MULTIPLY_ACROSS(136, 68, "%68", "%69", SUMS_64(0), SUMS_4(64))
 MULTIPLY_ACROSS(144, 72, "%72", "%73", SUMS_64(0), SUMS_8(64))
 MULTIPLY_ACROSS(160, 80, "%80", "%81", SUMS_64(0), SUMS_16(64))
 MULTIPLY_ACROSS(176, 88, "%88", "%89", SUMS_64(0), SUMS_16(64), SUMS_8(80))
