@@ -11,7 +11,7 @@
 
 #include "shared/direct_tf32.cuh"
 
-constexpr int NARROW_WARPS = 8;   // of a block
+constexpr int NARROW_WARPS = 8;    // of a block
 constexpr int NARROW_SLICES = 4;  // 16 of k each, of a step
 
 // Where the element `i` of lane q is in a slice, of words of WIDTH elements.
@@ -160,3 +160,17 @@ __device__ __forceinline__ void multiply_narrow(
         multiply_narrow<WIDTH, TILES, TURNED>(                                                                    \
             x, y, c, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k));                              \
     }
+#define NARROW_KERNELS_OF(TILES, BLOCKS)                                \
+    NARROW_KERNEL(1, TILES, false, BLOCKS, narrow_1_##TILES)            \
+    NARROW_KERNEL(2, TILES, false, BLOCKS, narrow_2_##TILES)            \
+    NARROW_KERNEL(4, TILES, false, BLOCKS, narrow_4_##TILES)            \
+    NARROW_KERNEL(1, TILES, true, BLOCKS, narrow_1_##TILES##_turned)    \
+    NARROW_KERNEL(2, TILES, true, BLOCKS, narrow_2_##TILES##_turned)    \
+    NARROW_KERNEL(4, TILES, true, BLOCKS, narrow_4_##TILES##_turned)
+#define NARROW_KERNELS      \
+    NARROW_KERNELS_OF(2, 2) \
+    NARROW_KERNELS_OF(4, 2) \
+    NARROW_KERNELS_OF(5, 2) \
+    NARROW_KERNELS_OF(6, 2) \
+    NARROW_KERNELS_OF(8, 1) \
+    NARROW_KERNELS_OF(12, 1)

@@ -47,6 +47,17 @@ class SumsTile:
         return -(-m // self.rows) * -(-n // self.width)
 
 
+TILES = (
+    SumsTile(48, 128, stages=4, together=2),
+    SumsTile(64, 128, stages=4, together=2),
+    SumsTile(96, 128, stages=4, together=2),
+    SumsTile(128, 128, stages=3, together=2),
+    SumsTile(160, 192, stages=5, together=1),
+    SumsTile(192, 192, stages=4, together=1),
+    SumsTile(224, 128, stages=4, together=1),
+)
+
+
 def takes(b: torch.Tensor) -> bool:
     """Whether rows of B begin amid 16 bytes, B itself does not, and every class has one."""
     k, n = b.shape

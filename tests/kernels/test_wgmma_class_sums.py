@@ -57,7 +57,10 @@ def test_boxes_of_classes_make_the_product(n: int, k: int, monkeypatch: pytest.M
             own = torch.zeros(TILE.rows, TILE.columns)
             for step in range(steps * part // sharers, steps * (part + 1) // sharers):
                 of_b = box(of_class, step * STEP, number * n // 8 * 8 + column, STEP, TILE.columns)
-                own += box(ordered, row, number * units * 8 + step * STEP, TILE.rows, STEP).float() @ of_b.float()
+                own += (
+                    box(ordered, row, number * units * 8 + step * STEP, TILE.rows, STEP).float()
+                    @ of_b.float()
+                )
             shift = number * n % 8
             sums += own[:, shift : shift + TILE.width]
         of_c = made[row : row + rows, column : column + columns]
