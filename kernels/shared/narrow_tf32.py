@@ -1,4 +1,4 @@
-"""Launches narrow_tf32.cuh: TF32 products of a long matrix and one of few rows, which lies in shared memory."""
+"""Launches narrow_tf32.cuh: TF32 products of a long matrix and one of few rows, kept in shared memory."""
 
 import torch
 

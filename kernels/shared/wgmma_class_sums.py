@@ -1,8 +1,5 @@
 """Launches wgmma_class_sums.cuh, and chooses: products in 16 bits of a large B whose rows begin anywhere."""
 
-import functools
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -74,7 +71,7 @@ def multiply_class_sums(
     tile: SumsTile,
     cluster: int,
 ) -> torch.Tensor:
-    """C of a B that these kernels take, by clusters of so many blocks a tile: as many as B has classes, or more."""
+    """C of a B that these kernels take, by clusters of as many blocks a tile as B has classes, or more."""
     (m, k), n = a.shape, b.shape[1]
     classes = classes_of(n)
     each, longer = divmod(k, classes)

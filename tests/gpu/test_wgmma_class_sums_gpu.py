@@ -1,4 +1,4 @@
-"""Products of a large B of odd rows, taken as they lie, on a Hopper GPU: nothing of a neighbour is in them."""
+"""Products of a large B of odd rows, taken as they lie, on a Hopper GPU: no neighbour is in them."""
 
 import math
 from typing import Any

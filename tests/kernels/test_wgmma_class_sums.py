@@ -36,10 +36,12 @@ def test_boxes_of_classes_make_the_product(n: int, k: int, monkeypatch: pytest.M
     a, b = torch.randint(-4, 5, (20, k)).to(torch.bfloat16), torch.randint(-4, 5, (k, n)).to(torch.bfloat16)
     classes = classes_of(n)
     result = multiply_class_sums(recorder, a, b, torch.bfloat16, tile=TILE, cluster=8)
-    (_, ordering, (_, room, *of_a), _), (_, grid, (_, shorter, longer, c, *sizes), given) = recorder.launches
+    (_, ordering, (_, room, *given_a), _), (_, grid, (_, shorter, longer, c, *sizes), given) = (
+        recorder.launches
+    )
     units = sizes[-1]
     assert given["cluster"] == 8
-    assert of_a == [20, k, classes, units]
+    assert given_a == [20, k, classes, units]
     assert sizes == [20, n, k, classes, units]
     assert c is result
     assert room.shape == (20, classes * units * 8)
