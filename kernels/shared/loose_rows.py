@@ -15,6 +15,7 @@ from roofscope.kernels.shared.loose_tiles import (
     multiply_short_sums,
 )
 from roofscope.kernels.shared.one_row import multiply_one_row, one_row_choice, width_of
+from roofscope.kernels.shared.wgmma_class_sums import best as best_class_sums
 from roofscope.kernels.shared.wgmma_classes import best as best_classes
 from roofscope.kernels.shared.whole_rows import is_whole
 
@@ -168,5 +169,7 @@ def faster_than_tiles(
             times.append((time_ns, product))
         if classes := best_classes(a, b, multiprocessors):
             times.append(classes)
+        if class_sums := best_class_sums(a, b, multiprocessors):
+            times.append(class_sums)
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
     return product if time_ns < tiles_ns else None

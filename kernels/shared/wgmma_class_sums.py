@@ -1,5 +1,8 @@
 """Launches wgmma_class_sums.cuh, and chooses: products in 16 bits of a large B whose rows begin anywhere."""
 
+import functools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +14,15 @@ _STEP = 64  # of k
 _UNIT = 8  # elements in 16 bytes
 _MOST_N = 2**27  # so that a row of all classes is counted in 32 bits
 CLUSTERS = (2, 4, 8)
+_LEAST_ELEMENTS = 2**21  # of B, below which a copy of it is no matter
+_LEAST_SHARE = 2  # times as many elements as A and C have
+# The part of the multiprocessors that clusters find room on at once, as the driver of an H200 says.
+_ROOM = {2: 1, 4: 10 / 11, 8: 10 / 11}
+
+# About the times, fitted to those of so many sizes on an H200.
+_START_NS, _ORDERED_ELEMENT_NS = 3630, 0.0031  # of A
+_BLOCK_NS, _ELEMENT_NS, _MEETING_BLOCK_NS, _BESIDE = 885, 0.264, 159, 0.47
+_LATENCY_NS, _PRODUCT_NS, _L2_BYTES_PER_NS, _DRAM_BYTES_PER_NS = 10, 0.00001, 8051, 4792
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,33 @@ class SumsTile:
     def count(self, m: int, n: int) -> int:
         return -(-m // self.rows) * -(-n // self.width)
 
+    def time_ns(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> float:
+        """About the time, of tiles that so many blocks share.
+
+        A step waits for memory, for L2 and for products of the blocks beside one, most of which hide each other.
+        """
+        classes, elements = classes_of(n), self.rows * self.columns
+        steps = math.ceil(math.ceil(k / classes) / _STEP * classes / cluster)
+        around_ns = _BLOCK_NS + elements * _ELEMENT_NS + cluster * _MEETING_BLOCK_NS
+        read_once = self.columns * _STEP * 2 / math.ceil(m / self.rows)
+
+        def round_ns(blocks: int) -> float:
+            """Of so many at once."""
+            beside = math.ceil(blocks / multiprocessors)
+            waits = (
+                _LATENCY_NS,
+                beside * elements * _PRODUCT_NS,
+                blocks * (self.rows + self.columns) * _STEP * 2 / _L2_BYTES_PER_NS,
+                blocks * read_once / _DRAM_BYTES_PER_NS,
+            )
+            step_ns = sum(wait**3 for wait in waits) ** (1 / 3)
+            return around_ns * (1 + _BESIDE * (beside > 1)) + steps * step_ns
+
+        slots = round(self.together * multiprocessors * _ROOM[cluster])
+        rounds, rest = divmod(self.count(m, n) * cluster, slots)
+        times_ns = rounds * round_ns(slots) + (round_ns(rest) if rest else 0)
+        return _START_NS + m * k * _ORDERED_ELEMENT_NS + times_ns
+
 
 TILES = (
     SumsTile(48, 128, stages=4, together=2),
@@ -60,6 +99,29 @@ def takes(b: torch.Tensor) -> bool:
     k, n = b.shape
     classes = classes_of(n)
     return b.data_ptr() % 16 == 0 and 1 < classes <= k and _UNIT < n < _MOST_N
+
+
+@functools.lru_cache(maxsize=4096)
+def _best(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, SumsTile, int]:
+    """About the time of the fastest, its tile and cluster."""
+    clusters = [cluster for cluster in CLUSTERS if cluster % classes_of(n) == 0]
+    ways = ((tile, cluster) for tile in TILES for cluster in clusters)
+    return min(
+        ((tile.time_ns(cluster, m, n, k, multiprocessors), tile, cluster) for tile, cluster in ways),
+        key=lambda way: way[0],
+    )
+
+
+def best(
+    a: torch.Tensor, b: torch.Tensor, multiprocessors: int
+) -> tuple[float, Callable[..., torch.Tensor]] | None:
+    """The time and the product of least time, where these kernels are meant for the matrices."""
+    (m, k), n = a.shape, b.shape[1]
+    is_large = k * n >= max(_LEAST_ELEMENTS, _LEAST_SHARE * m * (k + n))
+    if not is_large or not takes(b):
+        return None
+    time_ns, tile, cluster = _best(m, n, k, multiprocessors)
+    return time_ns, functools.partial(multiply_class_sums, tile=tile, cluster=cluster)
 
 
 def multiply_class_sums(
