@@ -41,7 +41,7 @@ constexpr int ROW = 128;       // bytes of a row in shared memory: what the swiz
 constexpr int ATOM = 8 * ROW;  // the swizzle's period
 constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
-// ---- wgmma: sum (64 x 64, 96, 128, 144, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
+// ---- wgmma: sum (64 x 64, 128, 160, 192, 224 or 256) += a b, spread over the threads as store_tile says ---------
 
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_8(i) SUMS_4(i), SUMS_4((i) + 4)
@@ -53,7 +53,6 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 #define NAMES_24 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define NAMES_32 NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
 #define NAMES_40 NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
-#define NAMES_44 NAMES_40 ", %40, %41, %42, %43"
 #define NAMES_48 NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define NAMES_56 NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define NAMES_64 NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
@@ -77,14 +76,8 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 __device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(64, NAMES_32, "%32", "%33", TRANSPOSES, SUMS_32(0));
 }
-__device__ __forceinline__ void multiply_add(float (&sum)[48], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(96, NAMES_48, "%48", "%49", TRANSPOSES, SUMS_32(0), SUMS_16(32));
-}
 __device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(128, NAMES_64, "%64", "%65", TRANSPOSES, SUMS_64(0));
-}
-__device__ __forceinline__ void multiply_add(float (&sum)[72], unsigned long long a, unsigned long long b) {
-    MULTIPLY_ADD(144, NAMES_72, "%72", "%73", TRANSPOSES, SUMS_64(0), SUMS_8(64));
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[80], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(160, NAMES_80, "%80", "%81", TRANSPOSES, SUMS_64(0), SUMS_16(64));
@@ -100,7 +93,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long lo
 }
 
 // The same across: sum (64 columns of B x 16 to 256 rows of A) += (A's rows times B's columns) transposed, so that the
-// columns are what a warpgroup has 64 of, and the rows what may be any multiple of 16.
+// columns are what a warpgroup has 64 of, and the rows what may be any multiple of 8.
 #define MULTIPLY_ACROSS(ROWS, COUNT, A, B, ...)                                                                   \
     __device__ __forceinline__ void multiply_across(                                                              \
         float (&sum)[COUNT], unsigned long long a, unsigned long long b                                           \
@@ -112,7 +105,6 @@ MULTIPLY_ACROSS(32, 16, "%16", "%17", SUMS_16(0))
 MULTIPLY_ACROSS(48, 24, "%24", "%25", SUMS_16(0), SUMS_8(16))
 MULTIPLY_ACROSS(64, 32, "%32", "%33", SUMS_32(0))
 MULTIPLY_ACROSS(80, 40, "%40", "%41", SUMS_32(0), SUMS_8(32))
-MULTIPLY_ACROSS(88, 44, "%44", "%45", SUMS_32(0), SUMS_8(32), SUMS_4(40))
 MULTIPLY_ACROSS(96, 48, "%48", "%49", SUMS_32(0), SUMS_16(32))
 MULTIPLY_ACROSS(112, 56, "%56", "%57", SUMS_32(0), SUMS_16(32), SUMS_8(48))
 MULTIPLY_ACROSS(128, 64, "%64", "%65", SUMS_64(0))
