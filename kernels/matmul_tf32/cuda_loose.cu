@@ -10,11 +10,9 @@
 #define MULTIPLIES_TF32
 #include "shared/direct_tf32.cuh"
 #include "shared/loose_tf32.cuh"
-#include "shared/narrow_tf32.cuh"
 
 constexpr bool LOOSE_B_ALONG_K = true, LOOSE_WHOLE = false;
 
-NARROW_KERNELS
 LOOSE_KERNELS
 LOOSE_KERNEL(128, 128, 2, 4, 1, 4, 1)
 LOOSE_KERNEL_CALLED(loose_64x128_many, 64, 128, 2, 2, 1, 3, 2)

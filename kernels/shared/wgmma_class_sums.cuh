@@ -11,9 +11,9 @@
 //   the product then once more.
 #pragma once
 
+#include "shared/finish.cuh"
 #include "shared/overlap.cuh"
 #include "shared/wgmma_copies.cuh"
-#include "shared/wgmma_stores.cuh"
 
 // A with the columns of each class behind each other, zeros from the end of a class to whole steps: a thread makes 8 of them.
 // Threads beside each other have the same 8 of all classes, which lie among each other in A.
@@ -37,62 +37,60 @@ __device__ __forceinline__ void order_classes(
         make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// The tile of a cluster: what its blocks have left of it, column by column, and where it goes.
-template <int ROWS, int COLUMNS>
+// The tile of a cluster: what its blocks have left of it, and where it goes.
+template <int COLUMNS>
 struct TileOfClasses {
-    static constexpr int PITCH = ROWS + 4;     // floats: words of columns beside each other lie in different banks
+    static constexpr int PITCH = COLUMNS + 4;  // floats: what a warp leaves at once lies in different banks
     static constexpr int WIDTH = COLUMNS - 8;  // columns that all classes have
-    static_assert(PITCH / 4 % 2 == 1);
     SCALAR* c;
     unsigned m, n, row0, column0;
 
-    // Four rows of a column of C, of which each of BLOCKS blocks has a part of the sums.
+    // Two neighbours of C, of which each of BLOCKS blocks has a part of the sums.
     template <int BLOCKS, class Finish>
     __device__ __forceinline__ void store(
         const float* left, const unsigned (&shifts)[BLOCKS], unsigned row, unsigned column, const Finish& finish
     ) const {
-        float4 part[BLOCKS];
+        float2 part[BLOCKS];
 #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            part[block] = load_four_from(address_in(block, left) + ((column + shifts[block]) * PITCH + row) * 4);
+            const unsigned from = address_in(block, left) + (row * PITCH + column + shifts[block]) * 4;
+            part[block] = make_float2(load_one_from(from), load_one_from(from + 4));
         }
-        float sums[4] = {};
+        float2 sums = part[0];
 #pragma unroll
-        for (int block = 0; block < BLOCKS; ++block) {
-            sums[0] += part[block].x, sums[1] += part[block].y, sums[2] += part[block].z, sums[3] += part[block].w;
-        }
-        const unsigned first = row0 + row, at = column0 + column;
-        SCALAR* const to = c + (first * static_cast<unsigned long long>(n) + at);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (first + i >= m) break;
-            from_float(finish_one(finish, sums[i], static_cast<int>(at)), to[i * static_cast<unsigned long long>(n)]);
+        for (int block = 1; block < BLOCKS; ++block) sums.x += part[block].x, sums.y += part[block].y;
+        const int at = static_cast<int>(column0 + column);
+        const float2 pair = finish_pair(for_columns<1>(finish, at), sums, at, 0);
+        alignas(4) SCALAR elements[2];
+        from_floats(pair.x, pair.y, elements);
+        SCALAR* const to = c + ((row0 + row) * static_cast<unsigned long long>(n) + at);
+        if (n % 2 == 0) {
+            *reinterpret_cast<unsigned*>(to) = reinterpret_cast<const unsigned&>(elements);
+        } else {
+            to[0] = elements[0];
+            if (at + 1 < static_cast<int>(n)) to[1] = elements[1];
         }
     }
 
-    // The rows that are this block's, four by four, by `threads` of it.
+    // The rows that are this block's, by `threads` of it.
     template <int BLOCKS, class Finish>
     __device__ __forceinline__ void store_rows(
-        const float* left, unsigned classes, unsigned rank, unsigned threads, const Finish& finish
+        const float* left, unsigned rows, unsigned classes, unsigned rank, unsigned threads, const Finish& finish
     ) const {
         unsigned shifts[BLOCKS];
 #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) shifts[block] = block % classes * (n % 8) % 8;
-        const unsigned fours = (min(ROWS, m - row0) + 3) / 4, columns = min(WIDTH, n - column0);
-        for (unsigned i = threadIdx.x; i < (fours + BLOCKS - 1 - rank) / BLOCKS * WIDTH; i += threads) {
-            const unsigned column = i % WIDTH;
-            if (column < columns) store<BLOCKS>(left, shifts, (i / WIDTH * BLOCKS + rank) * 4, column, finish);
+        const unsigned here = min(rows, m - row0), pairs = (min(WIDTH, n - column0) + 1) / 2;
+        for (unsigned i = threadIdx.x; i < (here + BLOCKS - 1 - rank) / BLOCKS * pairs; i += threads) {
+            store<BLOCKS>(left, shifts, i / pairs * BLOCKS + rank, i % pairs * 2, finish);
         }
     }
 
 private:
-    static __device__ __forceinline__ float4 load_four_from(unsigned address) {
-        float4 four;
-        asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                     : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
-                     : "r"(address)
-                     : "memory");
-        return four;
+    static __device__ __forceinline__ float load_one_from(unsigned address) {
+        float one;
+        asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(one) : "r"(address) : "memory");
+        return one;
     }
 };
 
@@ -104,8 +102,8 @@ __device__ __forceinline__ void multiply_class_sums(
 ) {
     constexpr int SUMS = ROWS / 2, COLUMNS = CONSUMERS * BAND;  // of a thread, of a block
     constexpr int BYTES_A = ROWS * ROW, STAGE = BYTES_A + COLUMNS * ROW;
-    using Tile = TileOfClasses<ROWS, COLUMNS>;
-    static_assert(COLUMNS * Tile::PITCH * sizeof(float) <= STAGES * STAGE);
+    using Tile = TileOfClasses<COLUMNS>;
+    static_assert(ROWS * Tile::PITCH * sizeof(float) <= STAGES * STAGE);
     extern __shared__ __align__(1024) unsigned char stages[];
     Barrier* const full = reinterpret_cast<Barrier*>(stages + STAGES * STAGE);
     Barrier* const empty = full + STAGES;
@@ -180,11 +178,12 @@ __device__ __forceinline__ void multiply_class_sums(
         settle(sum);
         __syncthreads();  // nobody multiplies any more
         const int lane = threadIdx.x % WARP;
-        float* const own = left + (threadIdx.x / WARP * 16 + lane / 4) * Tile::PITCH + lane % 4 * 2;
+        float* const own = left + lane % 4 * 2 * Tile::PITCH + threadIdx.x / WARP * 16 + lane / 4;
 #pragma unroll
-        for (int i = 0; i < SUMS; i += 4) {  // of 8 rows each
-            *reinterpret_cast<float2*>(own + i * 2) = make_float2(sum[i], sum[i + 1]);
-            *reinterpret_cast<float2*>(own + 8 * Tile::PITCH + i * 2) = make_float2(sum[i + 2], sum[i + 3]);
+        for (int i = 0; i < SUMS; i += 4) {
+            float* const to = own + i * 2 * Tile::PITCH;  // 8 rows for each four sums
+            to[0] = sum[i], to[Tile::PITCH] = sum[i + 1];
+            to[8] = sum[i + 2], to[Tile::PITCH + 8] = sum[i + 3];
         }
     }
     arrive_with_writes();
@@ -192,9 +191,9 @@ __device__ __forceinline__ void multiply_class_sums(
     if (warpgroup < CONSUMERS) {
         const Tile of_c{c, m, n, row0, column0};
         constexpr unsigned THREADS = CONSUMERS * WARPGROUP;
-        if (parts == 2) of_c.template store_rows<2>(left, classes, rank, THREADS, finish);
-        else if (parts == 4) of_c.template store_rows<4>(left, classes, rank, THREADS, finish);
-        else of_c.template store_rows<8>(left, classes, rank, THREADS, finish);
+        if (parts == 2) of_c.template store_rows<2>(left, ROWS, classes, rank, THREADS, finish);
+        else if (parts == 4) of_c.template store_rows<4>(left, ROWS, classes, rank, THREADS, finish);
+        else of_c.template store_rows<8>(left, ROWS, classes, rank, THREADS, finish);
     }
     // No block may leave while another still reads what it has left.
     __syncwarp();

@@ -1,4 +1,4 @@
-"""Products with a matrix of few columns or rows that begin anywhere, on a GPU: by whole rows."""
+"""Products of a long A and little of B from rows that begin anywhere, on a GPU: by whole rows."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
-from roofscope.kernels.shared import narrow_sums, narrow_tf32
+from roofscope.kernels.shared import narrow_sums
 
 KERNELS = ["matmul", "matmul_relu", "matmul_bias_gelu"]
 # Every width, rows of ones and of twos, one slice of k and several, whole groups of rows and others.
@@ -28,13 +28,6 @@ SIZES = [
     (16, 512, 128),
     (15282, 77, 31),
     (65, 100, 127),
-]
-# Of X, of Y and along k: each number of tiles, words of four, two and one elements, one step and several.
-SIZES_TF32 = [
-    *((257 + n, n, k) for n in (1, 16, 17, 33, 40, 47, 64, 95) for k in (1, 20, 64, 65, 66, 130)),
-    (14836, 39, 130),
-    (40000, 25, 99),
-    (100, 96, 250),
 ]
 
 
@@ -63,20 +56,3 @@ def test_what_is_not_finite_stays_in_its_row(value: float) -> None:
         result = narrow_sums.multiply_narrow_sums(program, a, b, a.dtype)
         assert relative_error((result[::2],), (expected,)) < 0.01, f"{m} x {n} x {k}"
         assert not result[1::2].isfinite().any()
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_long_matrix_times_few_rows_is_right_in_tf32(turned: bool) -> None:
-    """Whatever rows begin at, and of whatever there are few; nothing around either is in it."""
-    kernel = CATALOG.kernel("matmul_tf32")
-    assert kernel is not None
-    program = hopper_program("matmul_tf32", "cuda_loose", Dtype.FLOAT32)
-    for m, n, k in SIZES_TF32:
-        a, b = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.FLOAT32, device="cuda")
-        for places in (0, 1, 2):
-            room = torch.full((a.numel() + 64,), math.nan, device="cuda")
-            moved = room[places : places + a.numel()].view(a.shape).copy_(a)
-            given = (b, moved) if turned else (moved, b)
-            assert narrow_tf32.takes(*given)
-            error = relative_error((narrow_tf32.launch(program, *given),), reference(kernel, given))
-            assert error <= kernel.spec.tolerance.of(Dtype.FLOAT32), f"{m} x {n} x {k}, {places} behind"

@@ -10,9 +10,13 @@ pytest.importorskip(
 )
 
 from roofscope.kernels.shared import wgmma_class_sums
-from roofscope.kernels.shared.wgmma_class_sums import SumsTile, multiply_class_sums
+from roofscope.kernels.shared.loose_rows import faster_than_tiles
+from roofscope.kernels.shared.narrow_sums import multiply_narrow_sums
+from roofscope.kernels.shared.wgmma_class_sums import TILES, SumsTile, multiply_class_sums
 from roofscope.kernels.shared.wgmma_classes import classes_of
-from roofscope.tests.kernels.test_wgmma_classes import Recorder, box, itself
+from roofscope.kernels.shared.wgmma_plans import best as best_of_tiles
+from roofscope.kernels.shared.whole_rows import pitch
+from roofscope.tests.kernels.test_wgmma_classes import MULTIPROCESSORS, Recorder, box, itself
 
 STEP = 64
 TILE = SumsTile(16, 128, stages=4, together=2)
@@ -69,3 +73,43 @@ def test_boxes_of_classes_make_the_product(n: int, k: int, monkeypatch: pytest.M
         assert of_c.isnan().all()
         of_c.copy_(sums[:rows, :columns])
     assert torch.equal(made, a.float() @ b.float())
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "is_chosen"),
+    [
+        (91, 15634, 4112, True),
+        (51, 6278, 4698, True),
+        (36, 15431, 6929, True),
+        (151, 5470, 9837, True),
+        (91, 15632, 4112, False),  # whole rows
+        (439, 13369, 11155, False),  # so many products that a copy is no matter
+        (62, 1583, 1463, False),
+    ],
+)
+def test_a_large_matrix_of_odd_rows_is_taken_as_it_lies(m: int, n: int, k: int, is_chosen: bool) -> None:
+    """Where that measured faster than a copy and tiles."""
+    a, b = (torch.empty(size, dtype=torch.bfloat16) for size in ((m, k), (k, n)))
+    steps, aligned = -(-k // 64), (pitch(k * 2, m) % 64 == 0, pitch(n * 2, k) % 64 == 0)
+    tiles_ns = best_of_tiles(m, n, steps, MULTIPROCESSORS, aligned)[1].time_ns
+    product: Any = faster_than_tiles(a, b, tiles_ns, MULTIPROCESSORS)
+    assert (getattr(product, "func", None) is multiply_class_sums) == is_chosen
+
+
+def test_each_tile_fits_into_shared_memory_as_often_as_it_says() -> None:
+    for tile in TILES:
+        assert (tile.shared_bytes + 1024) * tile.together <= 228 * 1024
+
+
+def test_rows_of_little_b_are_taken_whole() -> None:
+    """Where A is long, B is soon spread, and one of both has no whole rows."""
+    for m, n, k, is_chosen in (
+        (15282, 77, 31, True),
+        (11606, 167, 21, True),
+        (15282, 80, 32, False),
+        (1500, 77, 31, False),
+        (7084, 103, 53, False),
+    ):
+        a, b = (torch.empty(size, dtype=torch.bfloat16) for size in ((m, k), (k, n)))
+        product: Any = faster_than_tiles(a, b, 10**6, MULTIPROCESSORS)
+        assert (product is multiply_narrow_sums) == is_chosen, f"{m} x {n} x {k}"
