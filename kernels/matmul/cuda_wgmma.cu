@@ -12,8 +12,10 @@
 #include "shared/direct_sums.cuh"
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
+#include "shared/narrow_sums.cuh"
 #include "shared/one_row.cuh"
 #include "shared/short_sums.cuh"
+#include "shared/wgmma_class_sums.cuh"
 #include "shared/wgmma_classes.cuh"
 #include "shared/wgmma_kernels.cuh"
 #include "matmul/finish.cuh"
@@ -25,5 +27,7 @@ ONE_ROW_KERNEL(Finish{})
 LONG_SUMS_KERNELS(Finish{})
 SHORT_SUMS_KERNELS(Finish{})
 CLASSES_KERNELS(Finish{})
+CLASS_SUMS_KERNELS(Finish{})
+NARROW_SUMS_KERNELS(Finish{})
 
 #endif

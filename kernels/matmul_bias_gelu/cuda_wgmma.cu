@@ -10,8 +10,10 @@
 #include "shared/direct_sums.cuh"
 #include "shared/few_rows.cuh"
 #include "shared/long_sums.cuh"
+#include "shared/narrow_sums.cuh"
 #include "shared/one_row.cuh"
 #include "shared/short_sums.cuh"
+#include "shared/wgmma_class_sums.cuh"
 #include "shared/wgmma_classes.cuh"
 #include "shared/wgmma_kernels.cuh"
 #include "matmul_bias_gelu/finish.cuh"
@@ -23,5 +25,7 @@ ONE_ROW_KERNEL(FINISH)
 LONG_SUMS_KERNELS(FINISH)
 SHORT_SUMS_KERNELS(FINISH)
 CLASSES_KERNELS(FINISH)
+CLASS_SUMS_KERNELS(FINISH)
+NARROW_SUMS_KERNELS(FINISH)
 
 #endif

@@ -14,7 +14,7 @@ _MOST_WARPS = 25  # of a multiprocessor
 _MOST_ODD_WARPS = 14  # where C has odd rows: more store it by single elements for longer than tiles do
 # Of a C as narrow as this tiles are half empty, and more warps still take less time: these many.
 _NARROW = 96
-_FEW_WARPS, _MOST_NARROW_WARPS = 11, 32
+_FEW_WARPS, _MOST_NARROW_WARPS = 11, 75
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # What a product takes, less what it takes to store C: to start, of each 16 of k, and of these each warp of a
 # multiprocessor. Fitted to 24 products on an H200.

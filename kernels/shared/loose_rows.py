@@ -14,7 +14,10 @@ from roofscope.kernels.shared.loose_tiles import (
     multiply_long_sums,
     multiply_short_sums,
 )
+from roofscope.kernels.shared.narrow_sums import is_faster as are_rows_faster
+from roofscope.kernels.shared.narrow_sums import multiply_narrow_sums
 from roofscope.kernels.shared.one_row import multiply_one_row, one_row_choice, width_of
+from roofscope.kernels.shared.wgmma_class_sums import best as best_class_sums
 from roofscope.kernels.shared.wgmma_classes import best as best_classes
 from roofscope.kernels.shared.whole_rows import is_whole
 
@@ -147,6 +150,8 @@ def faster_than_tiles(
     """What takes the rows as they lie, where that is faster than tiles of wgmma, behind a copy if need be."""
     (m, k), n = a.shape, b.shape[1]
     lacking = sum(matrix.numel() for matrix in (a, b) if not is_whole(matrix))
+    if lacking and are_rows_faster(a, b):
+        return multiply_narrow_sums
     tiles_ns += _COMMON_NS
     if lacking:
         tiles_ns += _PADDING_NS + lacking * _PADDING_ELEMENT_NS
@@ -168,5 +173,7 @@ def faster_than_tiles(
             times.append((time_ns, product))
         if classes := best_classes(a, b, multiprocessors):
             times.append(classes)
+        if class_sums := best_class_sums(a, b, multiprocessors):
+            times.append(class_sums)
     time_ns, product = min(times, key=lambda time: time[0], default=(tiles_ns, None))
     return product if time_ns < tiles_ns else None

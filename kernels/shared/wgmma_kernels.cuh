@@ -82,7 +82,11 @@
     WGMMA_KERNEL(across_144x128_2x2, 144, 128, 5, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x128_2x2, 192, 128, 4, 2, 2, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x128_halves, 192, 128, 4, 1, 1, 2, true, __VA_ARGS__)                                  \
-    WGMMA_KERNEL(across_128x128_quarters, 128, 128, 6, 1, 1, 4, true, __VA_ARGS__)
+    WGMMA_KERNEL(across_128x128_quarters, 128, 128, 6, 1, 1, 4, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(across_128x64_2x4, 128, 64, 8, 2, 4, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_96x128_2x4, 96, 128, 6, 2, 4, 1, true, __VA_ARGS__)                                       \
+    WGMMA_KERNEL(across_136x128_2x1, 136, 128, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_192x192_2x1, 192, 192, 4, 2, 1, 1, true, __VA_ARGS__)
 // Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
 #define PITCHED_KERNELS(...)                                                                                      \
     WHOLE_ROWS_KERNEL                                                                                             \

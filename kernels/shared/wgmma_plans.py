@@ -35,7 +35,14 @@ _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
 _TIMED_FROM = 2**24  # rows times columns times steps of the products that REFITTED is of
 # Which no others were timed with, or at one size only, where it was slower than thought.
-_TILES_OF_TIMED = {"across_144x128_2x2", "across_128x128_quarters"}
+_TILES_OF_TIMED = {
+    "across_144x128_2x2",
+    "across_128x128_quarters",
+    "across_128x64_2x4",
+    "across_96x128_2x4",
+    "across_136x128_2x1",
+    "across_192x192_2x1",
+}
 
 
 @dataclass(frozen=True)
@@ -296,6 +303,10 @@ TILES = {
     "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=413, start_ns=640, above=2, beside=2, across=True),
     "across_192x128_halves": Tile(192, 128, stages=4, step_ns=444, start_ns=450, parts=2, across=True),
     "across_128x128_quarters": Tile(128, 128, stages=6, step_ns=293, start_ns=460, parts=4, across=True),
+    "across_128x64_2x4": Tile(128, 64, stages=8, step_ns=124, start_ns=1100, above=2, beside=4, across=True),
+    "across_96x128_2x4": Tile(96, 128, stages=6, step_ns=196, start_ns=0, above=2, beside=4, across=True),
+    "across_136x128_2x1": Tile(136, 128, stages=5, step_ns=334, start_ns=0, above=2, across=True),
+    "across_192x192_2x1": Tile(192, 192, stages=4, step_ns=496, start_ns=0, above=2, across=True),
 }
 
 

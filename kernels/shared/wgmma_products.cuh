@@ -56,6 +56,7 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 #define NAMES_48 NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define NAMES_56 NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define NAMES_64 NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_68 NAMES_64 ", %64, %65, %66, %67"
 #define NAMES_72 NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define NAMES_80 NAMES_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
 #define NAMES_88 NAMES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
@@ -92,7 +93,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long lo
 }
 
 // The same across: sum (64 columns of B x 16 to 256 rows of A) += (A's rows times B's columns) transposed, so that the
-// columns are what a warpgroup has 64 of, and the rows what may be any multiple of 16.
+// columns are what a warpgroup has 64 of, and the rows what may be any multiple of 8.
 #define MULTIPLY_ACROSS(ROWS, COUNT, A, B, ...)                                                                   \
     __device__ __forceinline__ void multiply_across(                                                              \
         float (&sum)[COUNT], unsigned long long a, unsigned long long b                                           \
@@ -107,6 +108,7 @@ MULTIPLY_ACROSS(80, 40, "%40", "%41", SUMS_32(0), SUMS_8(32))
 MULTIPLY_ACROSS(96, 48, "%48", "%49", SUMS_32(0), SUMS_16(32))
 MULTIPLY_ACROSS(112, 56, "%56", "%57", SUMS_32(0), SUMS_16(32), SUMS_8(48))
 MULTIPLY_ACROSS(128, 64, "%64", "%65", SUMS_64(0))
+MULTIPLY_ACROSS(136, 68, "%68", "%69", SUMS_64(0), SUMS_4(64))
 MULTIPLY_ACROSS(144, 72, "%72", "%73", SUMS_64(0), SUMS_8(64))
 MULTIPLY_ACROSS(160, 80, "%80", "%81", SUMS_64(0), SUMS_16(64))
 MULTIPLY_ACROSS(176, 88, "%88", "%89", SUMS_64(0), SUMS_16(64), SUMS_8(80))

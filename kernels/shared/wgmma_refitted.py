@@ -109,4 +109,8 @@ REFITTED = {
     "across_192x128_2x2": (412, 630),
     "across_192x128_halves": (446, 480),
     "across_128x128_quarters": (299, 480),
+    "across_128x64_2x4": (124, 1100),
+    "across_96x128_2x4": (196, 0),
+    "across_136x128_2x1": (334, 0),
+    "across_192x192_2x1": (496, 0),
 }
