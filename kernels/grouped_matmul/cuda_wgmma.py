@@ -1,5 +1,7 @@
 """Launcher of cuda_wgmma.cu: the products of experts on the tensor cores by TMA and wgmma."""
 
+from dataclasses import dataclass
+
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
@@ -9,16 +11,49 @@ from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole
 DOMAIN = "tokens < 2**30 and experts * n < 2**30 and k < 2**30"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
+
+
+@dataclass(frozen=True)
+class RunsTile(Tile):
+    """One of runs of rows: two warpgroups may take tiles in turns, a multiprocessor has blocks ``at_once``."""
+
+    in_turns: bool = False
+    at_once: int = 1
+
+    @property
+    def threads(self) -> int:
+        return 3 * 128 if self.in_turns else super().threads
+
+    @property
+    def shared_bytes(self) -> int:
+        return super().shared_bytes + (2 * self.rows * 128 + 1024 if self.in_turns else 0)
+
+    def blocks(self, tiles: int, multiprocessors: int) -> int:
+        return super().blocks(tiles, multiprocessors * self.at_once)
+
+
 # As in cuda_wgmma.cu, and the time of a step on an H100, with 512 tokens an expert; of the last two a guess.
 # That of the 192 columns is from an H200, relative to the pair's: with so many tokens an expert they are
 # faster there, with 4096 slower.
 TILES = {
-    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=740, cluster=2),
-    "tile_128x256": Tile(128, 256, stages=4, step_ns=920),
-    "tile_128x192": Tile(128, 192, stages=4, step_ns=570),
-    "tile_128x128": Tile(128, 128, stages=6, step_ns=560),
-    "tile_64x128": Tile(64, 128, stages=8, step_ns=330),
-    "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
+    "tile_128x256_pair": RunsTile(128, 256, stages=4, step_ns=740, cluster=2),
+    "tile_128x256": RunsTile(128, 256, stages=4, step_ns=920),
+    "tile_128x192": RunsTile(128, 192, stages=4, step_ns=570),
+    "tile_128x128": RunsTile(128, 128, stages=6, step_ns=560),
+    "tile_64x128": RunsTile(64, 128, stages=8, step_ns=330),
+    "tile_64x64": RunsTile(64, 64, stages=8, step_ns=200),
+    "tile_64x256": RunsTile(64, 256, stages=4, step_ns=99999),
+    "tile_64x192": RunsTile(64, 192, stages=6, step_ns=99999),
+    "tile_128x128_pair": RunsTile(128, 128, stages=6, step_ns=99999, cluster=2),
+    "tile_128x192_pair": RunsTile(128, 192, stages=4, step_ns=99999, cluster=2),
+    "tile_64x128_pair": RunsTile(64, 128, stages=8, step_ns=99999, cluster=2),
+    "tile_64x64_twice": RunsTile(64, 64, stages=4, step_ns=99999, at_once=2),
+    "tile_64x128_twice": RunsTile(64, 128, stages=3, step_ns=99999, at_once=2),
+    "tile_64x64_thrice": RunsTile(64, 64, stages=3, step_ns=99999, at_once=3),
+    "turns_64x256": RunsTile(64, 256, stages=4, step_ns=99999, in_turns=True),
+    "turns_64x192": RunsTile(64, 192, stages=5, step_ns=99999, in_turns=True),
+    "turns_64x128": RunsTile(64, 128, stages=7, step_ns=99999, in_turns=True),
+    "turns_64x64": RunsTile(64, 64, stages=8, step_ns=99999, in_turns=True),
 }
 # As in few_tokens.cuh, the last one elements along k that a block takes at once.
 _FEW_ROWS, _FEW_TOKENS, _FEW_THREADS, _FEW_TURN = 16, 8, 256, 1024
@@ -121,6 +156,30 @@ def launch_few_tokens(
         (-(-n // _FEW_ROWS), min(experts, tokens)),
         _FEW_THREADS,
         *(x, w, c, offsets, tokens, experts, n, k),
+        overlaps=True,
+    )
+    return c
+
+
+def launch_one_turn(
+    program: CudaProgram,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    offsets: torch.Tensor,
+    sharing: int,
+    groups: int,
+    by_expert: bool,
+) -> torch.Tensor:
+    """Multiply without tiles of wgmma, by warps of which each has its part of a matrix in registers."""
+    (tokens, k), (experts, n) = x.shape, w.shape[:2]
+    c = torch.empty((tokens, n), dtype=x.dtype, device=x.device)
+    kind = "words" if is_whole(x) and is_whole(w) else "loose"
+    rows = _FEW_ROWS * _FEW_THREADS // 32 // sharing
+    program.launch(
+        f"one_turn_{kind}_{sharing}_{groups}",
+        (-(-n // rows), experts if by_expert else min(experts, tokens)),
+        _FEW_THREADS,
+        *(x, w, c, offsets, tokens, experts, n, k, int(by_expert)),
         overlaps=True,
     )
     return c

@@ -72,6 +72,33 @@ _LEAVES = {
     "tile_64x128_8x1": _Leaf(MATMUL_TILES["tile_64x128_8x1"], 0.95, 290),
     "tile_128x128_4x2": _Leaf(MATMUL_TILES["tile_128x128_4x2"], 1.05, 410),
 }
+# CANDIDATES
+for _name, _rows, _columns, _stages, _above, _beside, _parts in (
+    ("across_192x128_1x4", 192, 128, 4, 1, 4, 1),
+    ("across_192x128_2x2", 192, 128, 4, 2, 2, 1),
+    ("across_192x128_pair", 192, 128, 4, 1, 2, 1),
+    ("across_192x128_halves", 192, 128, 4, 1, 1, 2),
+    ("across_192x192_pair", 192, 192, 4, 1, 2, 1),
+    ("across_192x192_2x2", 192, 192, 4, 2, 2, 1),
+    ("across_144x128_2x2", 144, 128, 5, 2, 2, 1),
+    ("across_160x128_1x4", 160, 128, 5, 1, 4, 1),
+    ("across_160x64_quarters", 160, 64, 6, 1, 1, 4),
+    ("across_192x64_quarters", 192, 64, 6, 1, 1, 4),
+    ("across_96x64_quarters", 96, 64, 8, 1, 1, 4),
+    ("across_256x128_1x4", 256, 128, 4, 1, 4, 1),
+    ("across_192x64_1x8", 192, 64, 6, 1, 8, 1),
+    ("across_208x128_2x2", 208, 128, 4, 2, 2, 1),
+    ("across_160x64_halves", 160, 64, 6, 1, 1, 2),
+    ("across_80x128_halves", 80, 128, 7, 1, 1, 2),
+    ("across_112x128_halves", 112, 128, 6, 1, 1, 2),
+    ("across_128x128_halves", 128, 128, 5, 1, 1, 2),
+    ("across_256x128_quarters", 256, 128, 4, 1, 1, 4),
+    ("across_224x128_1x4", 224, 128, 4, 1, 4, 1),
+):
+    _step = 20 + _rows * _columns / 64  # ns, a guess
+    _LEAVES[_name] = _Leaf(
+        Tile(_rows, _columns, _stages, int(_step), 450, _above, _beside, _parts, across=True), 1.0, 90000
+    )
 # As in leaves.cuh.
 TILES = {name: leaf.tile for name, leaf in _LEAVES.items()}
 
