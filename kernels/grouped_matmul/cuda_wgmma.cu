@@ -63,16 +63,10 @@ __device__ __forceinline__ void multiply_runs(
 MULTIPLY_RUNS(tile_128x256_pair, 2, 256, 4, 2, 1)
 MULTIPLY_RUNS(tile_128x256, 2, 256, 4, 1, 1)
 MULTIPLY_RUNS(tile_128x192, 2, 192, 4, 1, 1)
-MULTIPLY_RUNS(tile_128x128, 2, 128, 6, 1, 1)
 MULTIPLY_RUNS(tile_64x128, 1, 128, 8, 1, 1)
 MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1, 1)
-MULTIPLY_RUNS(tile_64x256, 1, 256, 4, 1, 1)
-MULTIPLY_RUNS(tile_64x192, 1, 192, 6, 1, 1)
 MULTIPLY_RUNS(tile_128x128_pair, 2, 128, 6, 2, 1)
 MULTIPLY_RUNS(tile_128x192_pair, 2, 192, 4, 2, 1)
-MULTIPLY_RUNS(tile_64x128_pair, 1, 128, 8, 2, 1)
-MULTIPLY_RUNS(tile_64x64_twice, 1, 64, 4, 1, 2)
-MULTIPLY_RUNS(tile_64x128_twice, 1, 128, 3, 1, 2)
 MULTIPLY_RUNS(tile_64x64_thrice, 1, 64, 3, 1, 3)
 
 WHOLE_ROWS_KERNEL

@@ -167,10 +167,8 @@ __device__ __forceinline__ void multiply_in_one_turn(
 #define ONE_TURN_KERNELS(SHARING)                                                                                 \
     ONE_TURN_KERNEL(one_turn_words_##SHARING##_1, true, SHARING, 1)                                               \
     ONE_TURN_KERNEL(one_turn_words_##SHARING##_2, true, SHARING, 2)                                               \
-    ONE_TURN_KERNEL(one_turn_words_##SHARING##_4, true, SHARING, 4)                                               \
     ONE_TURN_KERNEL(one_turn_loose_##SHARING##_1, false, SHARING, 1)                                              \
-    ONE_TURN_KERNEL(one_turn_loose_##SHARING##_2, false, SHARING, 2)                                              \
-    ONE_TURN_KERNEL(one_turn_loose_##SHARING##_4, false, SHARING, 4)
+    ONE_TURN_KERNEL(one_turn_loose_##SHARING##_2, false, SHARING, 2)
 ONE_TURN_KERNELS(1)
 ONE_TURN_KERNELS(2)
 ONE_TURN_KERNELS(4)
