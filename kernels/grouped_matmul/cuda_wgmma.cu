@@ -61,7 +61,6 @@ __device__ __forceinline__ void multiply_runs(
         );                                                                                                        \
     }
 MULTIPLY_RUNS(tile_128x256_pair, 2, 256, 4, 2, 1)
-MULTIPLY_RUNS(tile_128x256, 2, 256, 4, 1, 1)
 MULTIPLY_RUNS(tile_128x192, 2, 192, 4, 1, 1)
 MULTIPLY_RUNS(tile_64x128, 1, 128, 8, 1, 1)
 MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1, 1)

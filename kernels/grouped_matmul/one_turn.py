@@ -14,9 +14,11 @@ _WARPS, _ROWS, _TOKENS, _TURN = 8, 16, 8, 128
 _SHARING = (1, 2, 4, 8)
 _BLOCKS = 2  # of a multiprocessor
 _LEAST_OF_WARP = 24  # elements of k, for which another warp is not worth while
-_MOST_TOKENS, _MOST_OF_EXPERT = 512, 16  # all of one expert, which nobody knows of, are so many passes
+_MOST_TOKENS = 512  # all of one expert, which nobody knows of, are so many passes
+_MOST_OF_EXPERT, _MOST_OF_LOOSE = 16, 8  # an expert
 _TOKENS_OF_ONE = 4  # an expert, with which a run seldom has more than pass at once
 _SMALL_BYTES = 2**21  # of matrices that may be read before it is known which are wanted
+_AT_ONCE = 1.2  # blocks of a multiprocessor then
 _OF_TILES = 0.88  # of its time in the model it takes beside that of tiles
 _WORD = 64  # bytes of k that four lanes take at once
 
@@ -60,8 +62,9 @@ class Way(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def way_of(tokens: int, experts: int, n: int, k: int, multiprocessors: int, is_loose: bool) -> Way | None:
     """As many warps along k as have work and find room in one round; None where a turn is too short."""
+    most = _MOST_OF_LOOSE if is_loose else _MOST_OF_EXPERT
     fewest = next((sharing for sharing in _SHARING if k <= _TURN * sharing), None)
-    if fewest is None or not k or tokens > min(_MOST_OF_EXPERT * experts, _MOST_TOKENS):
+    if fewest is None or not k or tokens > min(most * experts, _MOST_TOKENS):
         return None
     runs = min(experts, tokens)
     at_once = (1 if is_loose else _BLOCKS) * multiprocessors
@@ -74,7 +77,9 @@ def way_of(tokens: int, experts: int, n: int, k: int, multiprocessors: int, is_l
         sharing *= 2
     # Where each has a token in any case or matrices are little, nobody waits to know which are wanted.
     is_little = 2 * experts * n * k <= _SMALL_BYTES
-    by_expert = tokens >= experts or (is_little and _blocks_of_run(sharing, n) * experts <= multiprocessors)
+    by_expert = tokens >= experts or (
+        is_little and _blocks_of_run(sharing, n) * experts <= _AT_ONCE * multiprocessors
+    )
     groups = 1 if tokens <= _TOKENS_OF_ONE * experts else 2
     rates = _OF_LOOSE if is_loose else _OF_WORDS
     return Way(

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from roofscope.kernels.shared.wgmma_tiles import Tile
 
 _STEP = 64  # elements of k in a stage
+_BAND = 64  # columns of the narrowest tile: of one that is wider than C by so many a part has nothing to do
 _UNIT = 8  # elements of 16 bytes
 _PAST_ONE, _OF_LAST = 0.80, 0.70  # rounds more where there are several, and of what the last one leaves idle
 _BASE_NS, _BYTES_PER_NS = 1690, 4000
 _COPY_NS, _COPIED_PER_NS = 950, 2990  # of a copy that has rows of whole 16 bytes
+_THREE_STEPS = 3  # of a tile of which a multiprocessor has three: more were slower than the model says
+# Rows times columns of C times k beyond which power bounds products, and what a step takes there (H100).
+_LARGE, _LARGE_STEP_NS = 5 * 10**10, {"tile_128x256_pair": 740, "tile_128x192": 570}
 _LOOSE_END = 0.67  # of a round's end more, where threads store odd rows of C
 
 
@@ -59,7 +63,6 @@ class RunsTile(Tile):
 # As in cuda_wgmma.cu and in_turns.cuh.
 TILES = {
     "tile_128x256_pair": RunsTile(128, 256, 4, step_ns=471, cluster=2, round_ns=1627, start_ns=825),
-    "tile_128x256": RunsTile(128, 256, 4, step_ns=560, round_ns=1935),
     "tile_128x192_pair": RunsTile(128, 192, 4, step_ns=378, cluster=2, round_ns=1349, start_ns=935),
     "tile_128x192": RunsTile(128, 192, 4, step_ns=457, round_ns=1539, start_ns=281),
     "tile_128x128_pair": RunsTile(128, 128, 6, step_ns=305, cluster=2, round_ns=891, start_ns=1080),
@@ -69,7 +72,7 @@ TILES = {
     "turns_64x256": RunsTile(64, 256, 4, step_ns=415, round_ns=905, start_ns=1260, in_turns=True),
     "turns_64x192": RunsTile(64, 192, 5, step_ns=333, round_ns=749, start_ns=1258, in_turns=True),
     "turns_64x128": RunsTile(64, 128, 7, step_ns=255, round_ns=520, start_ns=1210, in_turns=True),
-    "turns_64x64": RunsTile(64, 64, 8, step_ns=186, round_ns=302, start_ns=1146, in_turns=True),
+    "turns_64x64": RunsTile(64, 64, 8, step_ns=204, round_ns=302, start_ns=1146, in_turns=True),
 }
 
 
@@ -79,11 +82,24 @@ def best(
 ) -> tuple[str, float]:
     """The tile of least time, and that; rows that are ``is_loose`` want a copy of both matrices."""
     sizes = (tokens, experts, n, k)
+    steps = -(-k // _STEP)
     memory_ns = 2 * (tokens * k + experts * n * k + tokens * n) / _BYTES_PER_NS
     copy_ns = _COPY_NS + 2 * k * (tokens + experts * n) / _COPIED_PER_NS if is_loose else 0
     times = {
         name: tile.start_ns + math.hypot(tile.work_ns(*sizes, multiprocessors), memory_ns)
         for name, tile in TILES.items()
+        if (tile.at_once == 1 or steps <= _THREE_STEPS) and tile.columns < n + _BAND
     }
     name = min(times, key=lambda name: times[name])
+    if tokens * n * k > _LARGE:
+        name = _best_of_large(tokens, experts, n)
     return name, _BASE_NS + copy_ns + times[name]
+
+
+def _best_of_large(tokens: int, experts: int, n: int) -> str:
+    def time(name: str) -> float:
+        tile = TILES[name]
+        rows = tokens / tile.rows + min(experts, tokens) * tile.cluster / 2
+        return rows * -(-n // tile.columns) * _LARGE_STEP_NS[name]
+
+    return min(_LARGE_STEP_NS, key=time)
