@@ -4,7 +4,8 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh, with the tiles of one expert after
 //   another. No tile has rows of two experts: each walks along `offsets` by itself, so that nothing waits for the host.
 //   A run's last tile also multiplies rows of the next expert, which are stored by nobody: its sums go by shared memory
-//   too, and from there row by row. Few tokens have a kernel without tiles, few_tokens.cuh.
+//   too, and from there row by row. Which expert a tile is of: runs.cuh. Two warpgroups may have tiles in turns: in_turns.cuh.
+//   Few tokens have kernels without tiles, few_tokens.cuh, and one_turn.cuh where k is short.
 // Idea: matmul/cuda_wgmma with tiles that are numbered expert by expert, as CUTLASS's grouped products are; see
 //   shared/wgmma_matmul.cuh.
 

@@ -56,8 +56,9 @@ struct LanePart {
     }
 
     // 8 neighbours along k, number `i`; 0 behind the row's end.
-    __device__ __forceinline__ void
-    read(const uint4 (&words)[COUNT], int i, unsigned past, unsigned (&eight)[4]) const {
+    __device__ __forceinline__ void read(
+        const uint4 (&words)[COUNT], int i, unsigned past, unsigned (&eight)[4]
+    ) const {
         if constexpr (WORDS) {
             eight[0] = words[i].x, eight[1] = words[i].y, eight[2] = words[i].z, eight[3] = words[i].w;
         } else {

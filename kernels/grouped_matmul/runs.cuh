@@ -17,10 +17,10 @@ struct TilesOfRuns {
     const int* offsets;
     int experts, tokens, n;
     unsigned columns, rank;
-    int next = 0;              // expert behind those that the lanes have
-    unsigned before = 0;       // tiles of the experts in front of them
-    unsigned all = 0, own = 0; // tiles of all that the lanes have, and of those in front of a lane's own
-    int begin = 0, end = 0;    // of a lane's run
+    int next = 0;               // expert behind those that the lanes have
+    unsigned before = 0;        // tiles of the experts in front of them
+    unsigned all = 0, own = 0;  // tiles of all that the lanes have, and of those in front of a lane's own
+    int begin = 0, end = 0;     // of a lane's run
 
     __device__ __forceinline__
     TilesOfRuns(const int* offsets, long long experts, long long tokens, long long n, unsigned rank)
@@ -99,4 +99,3 @@ __device__ __forceinline__ void store_rows(
         }
     }
 }
-

@@ -21,6 +21,7 @@ _HALF_LINE = 64  # bytes of L2: a box that begins there waits for no more of the
 # Of which times are known; and rows times columns times steps from which few tiles are worth while, and to
 # which they were timed.
 _MOST_ROWS, _MUCH, _MOST = 704, 2 * 10**8, 10**9
+_MANY_STEPS = 6  # with fewer, what a large tile leaves of its logits takes longer than its plan says
 # Of each round of tiles after the first: no copies hide what a tile leaves of its logits.
 _ROUND_NS = 500
 
@@ -28,13 +29,14 @@ _ROUND_NS = 500
 class _Leaf(NamedTuple):
     """A tile; so many times its modelled time it takes, and nanoseconds beyond those that all tiles do.
 
-    And the rows of x beyond which it takes more than that.
+    And the rows of x beyond which it takes more than that, and the steps that it was timed with at least.
     """
 
     tile: Tile
     of_plan: float
     beyond_ns: float
     most_rows: int = _MOST_ROWS
+    least_steps: int = 1
 
 
 _LEAVES = {
@@ -71,25 +73,46 @@ _LEAVES = {
         Tile(256, 64, stages=5, step_ns=330, start_ns=450, parts=4, across=True), 0.88, 20
     ),
     "across_112x128_halves": _Leaf(
-        Tile(112, 128, stages=6, step_ns=244, start_ns=450, parts=2, across=True), 1.08, 850
+        Tile(112, 128, stages=6, step_ns=244, start_ns=450, parts=2, across=True),
+        1.08,
+        850,
+        least_steps=_MANY_STEPS,
     ),
     "across_128x128_halves": _Leaf(
-        Tile(128, 128, stages=5, step_ns=276, start_ns=450, parts=2, across=True), 1.1, 250
+        Tile(128, 128, stages=5, step_ns=276, start_ns=450, parts=2, across=True),
+        1.1,
+        250,
+        least_steps=_MANY_STEPS,
     ),
     "across_160x64_halves": _Leaf(
-        Tile(160, 64, stages=6, step_ns=180, start_ns=450, parts=2, across=True), 1.0, 400
+        Tile(160, 64, stages=6, step_ns=180, start_ns=450, parts=2, across=True),
+        1.0,
+        400,
+        least_steps=_MANY_STEPS,
     ),
     "across_160x128_1x4": _Leaf(
-        Tile(160, 128, stages=5, step_ns=340, start_ns=450, beside=4, across=True), 0.94, 1600
+        Tile(160, 128, stages=5, step_ns=340, start_ns=450, beside=4, across=True),
+        0.94,
+        1600,
+        least_steps=_MANY_STEPS,
     ),
     "across_192x128_pair": _Leaf(
-        Tile(192, 128, stages=4, step_ns=404, start_ns=450, beside=2, across=True), 1.04, 1150
+        Tile(192, 128, stages=4, step_ns=404, start_ns=450, beside=2, across=True),
+        1.04,
+        1150,
+        least_steps=_MANY_STEPS,
     ),
     "across_192x128_1x4": _Leaf(
-        Tile(192, 128, stages=4, step_ns=404, start_ns=450, beside=4, across=True), 0.98, 1450
+        Tile(192, 128, stages=4, step_ns=404, start_ns=450, beside=4, across=True),
+        0.98,
+        1450,
+        least_steps=_MANY_STEPS,
     ),
     "across_192x192_pair": _Leaf(
-        Tile(192, 192, stages=4, step_ns=596, start_ns=450, beside=2, across=True), 1.1, 1150
+        Tile(192, 192, stages=4, step_ns=596, start_ns=450, beside=2, across=True),
+        1.1,
+        1150,
+        least_steps=_MANY_STEPS,
     ),
     "tile_64x128_8x1": _Leaf(MATMUL_TILES["tile_64x128_8x1"], 0.95, 290),
     "tile_128x128_4x2": _Leaf(MATMUL_TILES["tile_128x128_4x2"], 1.05, 410),
@@ -116,7 +139,8 @@ def best(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str,
     Infinite for so many rows of x, or so much to multiply, that none was found to be better.
     """
     name = next(iter(_LEAVES))
-    much = rows * vocab * -(-hidden // _STEP)
+    steps = -(-hidden // _STEP)
+    much = rows * vocab * steps
     if rows > _MOST_ROWS or much > _MOST:
         return name, math.inf
     time_ns = _time_of_large if much > _MUCH else _time_ns
@@ -125,6 +149,7 @@ def best(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str,
         for name, leaf in _LEAVES.items()
         if (much <= _MUCH or name in _LARGE)
         and rows <= leaf.most_rows
+        and steps >= leaf.least_steps
         and (plan := _plan(leaf.tile, rows, vocab, multiprocessors, hidden))
     }
     name = min(times, key=lambda name: times[name], default=name)
