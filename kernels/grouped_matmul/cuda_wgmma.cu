@@ -4,7 +4,8 @@
 // Mapping: that of shared/wgmma_matmul.cuh in the parts of shared/wgmma_tiles.cuh, with the tiles of one expert after
 //   another. No tile has rows of two experts: each walks along `offsets` by itself, so that nothing waits for the host.
 //   A run's last tile also multiplies rows of the next expert, which are stored by nobody: its sums go by shared memory
-//   too, and from there row by row. Few tokens have a kernel without tiles, few_tokens.cuh.
+//   too, and from there row by row. Which expert a tile is of: runs.cuh. Two warpgroups may have tiles in turns: in_turns.cuh.
+//   Few tokens have kernels without tiles, few_tokens.cuh, and one_turn.cuh where k is short.
 // Idea: matmul/cuda_wgmma with tiles that are numbered expert by expert, as CUTLASS's grouped products are; see
 //   shared/wgmma_matmul.cuh.
 
@@ -12,84 +13,8 @@
 
 #define B_OF_16_BITS_ALONG_K
 #include "grouped_matmul/few_tokens.cuh"
-#include "shared/wgmma_tiles.cuh"
-
-// A tile of a run of rows, and the run's end.
-struct RunPosition {
-    int row, column, in_b, end;
-};
-
-// The tiles of an expert in groups of about 2048 rows, each column by column, so that blocks which run together share bands
-// of tokens and of its matrix; then those of the next. `offsets` is data: no run begins or ends beyond the tokens.
-template <int BLOCK_M, int BLOCK_N, int CLUSTER>
-struct TilesOfRuns {
-    static constexpr int CLUSTER_M = BLOCK_M * CLUSTER;
-    const int* offsets;
-    int experts, tokens, n;
-    unsigned columns, rank;
-    int expert = -1, begin = 0, end = 0;  // of the run that has the tile asked for last
-    unsigned first = 0, height = 0;       // its first tile, and its tiles one above the other
-
-    __device__ __forceinline__
-    TilesOfRuns(const int* offsets, long long experts, long long tokens, long long n, unsigned rank)
-        : offsets(offsets), experts(static_cast<int>(experts)), tokens(static_cast<int>(tokens)),
-          n(static_cast<int>(n)), columns((n + BLOCK_N - 1) / BLOCK_N), rank(rank) {}
-
-    __device__ __forceinline__ int offset_of(int expert) const { return min(max(offsets[expert], 0), tokens); }
-    static __device__ __forceinline__ unsigned height_of(int begin, int end) {
-        return (max(end - begin, 0) + CLUSTER_M - 1) / CLUSTER_M;
-    }
-
-    // By a whole warp.
-    __device__ __forceinline__ unsigned count() const {
-        unsigned rows = 0;
-        for (int i = threadIdx.x % WARP; i < experts; i += WARP) rows += height_of(offset_of(i), offset_of(i + 1));
-        return __reduce_add_sync(WHOLE_WARP, rows) * columns;
-    }
-
-    // Of tiles below `count()`, in their order; of one as often as you like.
-    __device__ __forceinline__ RunPosition at(unsigned tile) {
-        while (tile >= first + height * columns) {
-            first += height * columns;
-            ++expert;
-            begin = offset_of(expert);
-            end = offset_of(expert + 1);
-            height = height_of(begin, end);
-        }
-        const TileIndex index = grouped_tile(tile - first, height, columns, 2048 / CLUSTER_M);
-        const int column = index.column * BLOCK_N;
-        const int row = begin + index.row * CLUSTER_M + rank * BLOCK_M;
-        return {row, column, expert * n + column, end};
-    }
-};
-
-// The first `left` of a warpgroup's 64 rows, by accesses of their own: TMA would write the other rows too. Rows of C are of
-// whole 16 bytes unless it is `loose`.
-template <int COUNT>
-__device__ __forceinline__ void store_rows(
-    const float (&sum)[COUNT], SCALAR* c, long long n, const Loose& loose, unsigned char* boxes, unsigned& stored,
-    int row0, int column0, int left, int warpgroup
-) {
-#pragma unroll
-    for (int first = 0; first < COUNT * 2; first += BOX_N) {
-        unsigned char* const box = boxes + stored++ % BOXES * BOX;
-        if (threadIdx.x % WARPGROUP == 0) wait_for_reads<0>();
-        meet_warpgroup(warpgroup);
-        fill_box(sum, box, first, column0, [](float2 sums, int) { return sums; });
-        meet_warpgroup(warpgroup);
-        if (loose.c) {
-            copy_loose(box, loose, min(left, 64), row0, column0 + first);
-            continue;
-        }
-#pragma unroll
-        for (int chunk = threadIdx.x % WARPGROUP; chunk < 64 * ROW / 16; chunk += WARPGROUP) {
-            const int row = chunk / (ROW / 16), column = column0 + first + chunk % (ROW / 16) * PACK;
-            if (row >= left || column >= n) continue;
-            const Pack* from = reinterpret_cast<Pack*>(box + row * ROW + (chunk % (ROW / 16) ^ row % 8) * 16);
-            store_pack(c + (row0 + row) * n + column, *from);
-        }
-    }
-}
+#include "grouped_matmul/one_turn.cuh"
+#include "grouped_matmul/in_turns.cuh"
 
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER>
 __device__ __forceinline__ void multiply_runs(
@@ -126,8 +51,9 @@ __device__ __forceinline__ void multiply_runs(
     for_each_tile<CONSUMERS, BLOCK_N, STAGES, CLUSTER>(a, b, steps, tiles, compute);
 }
 
-#define MULTIPLY_RUNS(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER)                                                  \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1)  \
+#define MULTIPLY_RUNS(NAME, CONSUMERS, BLOCK_N, STAGES, CLUSTER, AT_ONCE)                                         \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)                                                    \
+        __launch_bounds__((CONSUMERS + 1) * WARPGROUP, AT_ONCE)                                                   \
         NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
              const __grid_constant__ CUtensorMap to, SCALAR* __restrict__ c, const int* __restrict__ offsets,     \
              long long tokens, long long experts, long long n, long long k, long long is_loose) {                 \
@@ -135,12 +61,13 @@ __device__ __forceinline__ void multiply_runs(
             a, b, to, c, offsets, tokens, experts, n, k, is_loose                                                 \
         );                                                                                                        \
     }
-MULTIPLY_RUNS(tile_128x256_pair, 2, 256, 4, 2)
-MULTIPLY_RUNS(tile_128x256, 2, 256, 4, 1)
-MULTIPLY_RUNS(tile_128x192, 2, 192, 4, 1)
-MULTIPLY_RUNS(tile_128x128, 2, 128, 6, 1)
-MULTIPLY_RUNS(tile_64x128, 1, 128, 8, 1)
-MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1)
+MULTIPLY_RUNS(tile_128x256_pair, 2, 256, 4, 2, 1)
+MULTIPLY_RUNS(tile_128x192, 2, 192, 4, 1, 1)
+MULTIPLY_RUNS(tile_64x128, 1, 128, 8, 1, 1)
+MULTIPLY_RUNS(tile_64x64, 1, 64, 8, 1, 1)
+MULTIPLY_RUNS(tile_128x128_pair, 2, 128, 6, 2, 1)
+MULTIPLY_RUNS(tile_128x192_pair, 2, 192, 4, 2, 1)
+MULTIPLY_RUNS(tile_64x64_thrice, 1, 64, 3, 1, 3)
 
 WHOLE_ROWS_KERNEL
 

@@ -3,23 +3,13 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.shared.wgmma_tiles import Tile
+from roofscope.kernels.grouped_matmul import one_turn
+from roofscope.kernels.grouped_matmul.runs import TILES, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole
 
 DOMAIN = "tokens < 2**30 and experts * n < 2**30 and k < 2**30"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
-# As in cuda_wgmma.cu, and the time of a step on an H100, with 512 tokens an expert; of the last two a guess.
-# That of the 192 columns is from an H200, relative to the pair's: with so many tokens an expert they are
-# faster there, with 4096 slower.
-TILES = {
-    "tile_128x256_pair": Tile(128, 256, stages=4, step_ns=740, cluster=2),
-    "tile_128x256": Tile(128, 256, stages=4, step_ns=920),
-    "tile_128x192": Tile(128, 192, stages=4, step_ns=570),
-    "tile_128x128": Tile(128, 128, stages=6, step_ns=560),
-    "tile_64x128": Tile(64, 128, stages=8, step_ns=330),
-    "tile_64x64": Tile(64, 64, stages=8, step_ns=200),
-}
 # As in few_tokens.cuh, the last one elements along k that a block takes at once.
 _FEW_ROWS, _FEW_TOKENS, _FEW_THREADS, _FEW_TURN = 16, 8, 256, 1024
 _FEW_BLOCKS = 2  # of a multiprocessor
@@ -33,9 +23,7 @@ _TILES_NS, _K_NS, _ANY_NS, _COPY_NS = 5000, 1.0, 0.0048, 0.0076
 _SURELY = 0.85  # times the time of tiles
 _SHORT = 512  # of k, which leaves a block half idle: then a copy has to be much more than what is read
 _STEP = 64  # elements of k in a stage
-_FULL = 0.5  # of its last tile, what a run uses
 _MANY = 4  # tokens an expert, with which hardly one has none
-_STREAMED_BYTES = 2**25  # of matrices that L2 does not have: memory is what their tiles wait for
 
 
 def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
@@ -53,9 +41,14 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.T
         raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
     if not tokens * n:
         return x.new_empty(tokens, n)
-    if suits_few_tokens(x, w, program.multiprocessor_count):
+    sizes = (tokens, experts, n, k, program.multiprocessor_count, not (is_whole(x) and is_whole(w)))
+    way = one_turn.way_of(*sizes)
+    if way and experts <= _MOST_RUNS:
+        if way.time_ns < best(*sizes)[1]:
+            return one_turn.launch(program, way, x, w, offsets)
+    elif suits_few_tokens(x, w, program.multiprocessor_count):
         return launch_few_tokens(program, x, w, offsets)
-    return launch(program, choose(tokens, experts, n, k, program.multiprocessor_count), x, w, offsets)
+    return launch(program, choose(*sizes), x, w, offsets)
 
 
 def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> bool:
@@ -92,22 +85,9 @@ def _beats_copies(tokens: int, experts: int, n: int, k: int, multiprocessors: in
     return rounds * (_ROUND_NS + -(-k // _FEW_TURN) * _TURN_NS) < _SURELY * tiles_ns
 
 
-def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> str:
-    """The tile that takes least time if all runs are alike, which nobody on the host knows.
-
-    Of matrices that come from memory a block gets about as many boxes in a given time whatever their width:
-    those for which the narrowest tile would do are taken by the next wider.
-    """
-    runs = min(experts, tokens)
-    streams = runs * n * k * 2 >= _STREAMED_BYTES
-
-    def time(name: str) -> float:
-        tile = TILES[name]
-        count = (tokens / tile.rows + runs * _FULL * tile.cluster) * -(-n // tile.columns)
-        return max(count / multiprocessors, 1.0) * tile.step_ns
-
-    name = min(TILES, key=time)
-    return "tile_64x128" if streams and name == "tile_64x64" else name
+def choose(tokens: int, experts: int, n: int, k: int, multiprocessors: int, is_loose: bool = False) -> str:
+    """The tile that takes least time."""
+    return best(tokens, experts, n, k, multiprocessors, is_loose)[0]
 
 
 def launch_few_tokens(
@@ -138,10 +118,8 @@ def launch(
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of x.
     is_loose = n * c.element_size() % 16 != 0
     of_x = tensor_map(x, (tile.rows, _STEP))
-    rows = tile.rows * tile.cluster
-    most = (tokens // rows + min(experts, tokens)) * tile.cluster * -(-n // tile.columns)
     program.launch(
-        *(name, tile.blocks(most, program.multiprocessor_count), tile.threads),
+        *(name, tile.blocks(tile.most(tokens, experts, n), program.multiprocessor_count), tile.threads),
         *(of_x, tensor_map(w, (tile.b_rows, _STEP)), of_x if is_loose else tensor_map(c, (64, 64))),
         *(c, offsets, tokens, experts, n, k, int(is_loose)),
         shared_bytes=tile.shared_bytes,

@@ -18,8 +18,10 @@ Tensor = torch.Tensor
 _STEP = 64  # elements of hidden in a stage
 _BAND = 64  # columns of a piece where w is across
 _HALF_LINE = 64  # bytes of L2: a box that begins there waits for no more of them
-# Of which times are known; and rows times columns times steps beyond which tiles of 256 columns are as good.
-_MOST_ROWS, _MUCH = 704, 2 * 10**8
+# Of which times are known; and rows times columns times steps from which few tiles are worth while, and to
+# which they were timed.
+_MOST_ROWS, _MUCH, _MOST = 704, 2 * 10**8, 10**9
+_MANY_STEPS = 6  # with fewer, what a large tile leaves of its logits takes longer than its plan says
 # Of each round of tiles after the first: no copies hide what a tile leaves of its logits.
 _ROUND_NS = 500
 
@@ -27,13 +29,14 @@ _ROUND_NS = 500
 class _Leaf(NamedTuple):
     """A tile; so many times its modelled time it takes, and nanoseconds beyond those that all tiles do.
 
-    And the rows of x beyond which it takes more than that.
+    And the rows of x beyond which it takes more than that, and the steps that it was timed with at least.
     """
 
     tile: Tile
     of_plan: float
     beyond_ns: float
     most_rows: int = _MOST_ROWS
+    least_steps: int = 1
 
 
 _LEAVES = {
@@ -69,9 +72,62 @@ _LEAVES = {
     "across_256x64_quarters": _Leaf(
         Tile(256, 64, stages=5, step_ns=330, start_ns=450, parts=4, across=True), 0.88, 20
     ),
+    "across_112x128_halves": _Leaf(
+        Tile(112, 128, stages=6, step_ns=244, start_ns=450, parts=2, across=True),
+        1.08,
+        850,
+        least_steps=_MANY_STEPS,
+    ),
+    "across_128x128_halves": _Leaf(
+        Tile(128, 128, stages=5, step_ns=276, start_ns=450, parts=2, across=True),
+        1.1,
+        250,
+        least_steps=_MANY_STEPS,
+    ),
+    "across_160x64_halves": _Leaf(
+        Tile(160, 64, stages=6, step_ns=180, start_ns=450, parts=2, across=True),
+        1.0,
+        400,
+        least_steps=_MANY_STEPS,
+    ),
+    "across_160x128_1x4": _Leaf(
+        Tile(160, 128, stages=5, step_ns=340, start_ns=450, beside=4, across=True),
+        0.94,
+        1600,
+        least_steps=_MANY_STEPS,
+    ),
+    "across_192x128_pair": _Leaf(
+        Tile(192, 128, stages=4, step_ns=404, start_ns=450, beside=2, across=True),
+        1.04,
+        1150,
+        least_steps=_MANY_STEPS,
+    ),
+    "across_192x128_1x4": _Leaf(
+        Tile(192, 128, stages=4, step_ns=404, start_ns=450, beside=4, across=True),
+        0.98,
+        1450,
+        least_steps=_MANY_STEPS,
+    ),
+    "across_192x192_pair": _Leaf(
+        Tile(192, 192, stages=4, step_ns=596, start_ns=450, beside=2, across=True),
+        1.1,
+        1150,
+        least_steps=_MANY_STEPS,
+    ),
     "tile_64x128_8x1": _Leaf(MATMUL_TILES["tile_64x128_8x1"], 0.95, 290),
     "tile_128x128_4x2": _Leaf(MATMUL_TILES["tile_128x128_4x2"], 1.05, 410),
 }
+# Those, with what they take there: so many times as long, nanoseconds beyond, and more of each round of tiles
+# after the first for each logit of a tile; and of these times what others have to be below.
+_LARGE = {
+    "across_112x128_2x2": (0.92, 1150),
+    "across_144x192_pair": (0.92, 1900),
+    "across_160x128_1x4": (0.88, 1900),
+    "across_192x128_pair": (0.96, 1600),
+    "across_192x128_1x4": (0.9, 1900),
+    "across_192x192_pair": (0.96, 1900),
+}
+_LARGE_LOGIT_NS, _SURELY = 0.08, 0.95
 # As in leaves.cuh.
 TILES = {name: leaf.tile for name, leaf in _LEAVES.items()}
 
@@ -83,20 +139,40 @@ def best(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str,
     Infinite for so many rows of x, or so much to multiply, that none was found to be better.
     """
     name = next(iter(_LEAVES))
-    if rows > _MOST_ROWS or rows * vocab * -(-hidden // _STEP) > _MUCH:
+    steps = -(-hidden // _STEP)
+    much = rows * vocab * steps
+    if rows > _MOST_ROWS or much > _MOST:
         return name, math.inf
+    time_ns = _time_of_large if much > _MUCH else _time_ns
     times = {
-        name: leaf.of_plan * _time_ns(leaf.tile, plan, rows, vocab) + leaf.beyond_ns
+        name: time_ns(name, plan, rows, vocab)
         for name, leaf in _LEAVES.items()
-        if rows <= leaf.most_rows and (plan := _plan(leaf.tile, rows, vocab, multiprocessors, hidden))
+        if (much <= _MUCH or name in _LARGE)
+        and rows <= leaf.most_rows
+        and steps >= leaf.least_steps
+        and (plan := _plan(leaf.tile, rows, vocab, multiprocessors, hidden))
     }
     name = min(times, key=lambda name: times[name], default=name)
     return name, times.get(name, math.inf)
 
 
-def _time_ns(tile: Tile, plan: Plan, rows: int, vocab: int) -> float:
-    rounds = -(-tile.count(rows, vocab) * tile.cluster // plan.blocks)
-    return plan.time_ns + _ROUND_NS * (rounds - 1)
+def _time_ns(name: str, plan: Plan, rows: int, vocab: int) -> float:
+    leaf = _LEAVES[name]
+    return (
+        leaf.of_plan * (plan.time_ns + _ROUND_NS * _rounds_behind(leaf.tile, plan, rows, vocab))
+        + leaf.beyond_ns
+    )
+
+
+def _time_of_large(name: str, plan: Plan, rows: int, vocab: int) -> float:
+    tile, (of_plan, beyond_ns) = TILES[name], _LARGE[name]
+    rounds_ns = _LARGE_LOGIT_NS * tile.rows * tile.columns * _rounds_behind(tile, plan, rows, vocab)
+    return (of_plan * plan.time_ns + rounds_ns + beyond_ns) / _SURELY
+
+
+def _rounds_behind(tile: Tile, plan: Plan, rows: int, vocab: int) -> int:
+    """Of tiles, after the first."""
+    return -(-tile.count(rows, vocab) * tile.cluster // plan.blocks) - 1
 
 
 def _plan(tile: Tile, rows: int, vocab: int, multiprocessors: int, hidden: int) -> Plan | None:

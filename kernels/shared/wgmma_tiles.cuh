@@ -42,6 +42,12 @@ struct Ring {
     __device__ __forceinline__ void advance() {
         if (++stage == STAGES) stage = 0, phase ^= 1;
     }
+    // The same so many times.
+    __device__ __forceinline__ void pass(int steps) {
+        stage += steps;
+        phase ^= stage / STAGES % 2;
+        stage %= STAGES;
+    }
 
     // By one thread: a step of A from its row on, and of B from its own.
     __device__ __forceinline__ void fill(const CUtensorMap& a, const CUtensorMap& b, int step, int row, int in_b) {
@@ -128,8 +134,20 @@ __device__ __forceinline__ unsigned rank_among() {
     return CLUSTER == 1 ? 0 : rank_in_cluster();
 }
 
-// `tiles.count()` is asked of all threads; `tiles.at` of the tiles of a cluster in their order, and gives `row`, `in_b` and
-// what `compute` needs besides. `compute(ring, position, stored, warpgroup)` takes a tile's steps from the ring and stores
+// A warp finds the tiles that a block takes, and a thread of it copies for them.
+template <int CLUSTER, class Ring, class Tiles>
+__device__ __forceinline__ void fill_for_tiles(
+    Ring& ring, const CUtensorMap& a, const CUtensorMap& b, int steps, Tiles tiles, unsigned count
+) {
+    for (unsigned tile = blockIdx.x / CLUSTER; tile < count; tile += gridDim.x / CLUSTER) {
+        const auto position = tiles.at(tile);
+        if (threadIdx.x % WARP) continue;
+        for (int step = 0; step < steps; ++step) ring.fill(a, b, step, position.row, position.in_b);
+    }
+}
+
+// `tiles.count()` is asked of all threads; `tiles.at` of whole warps, of the tiles of a cluster in their order, and gives
+// `row`, `in_b` and what `compute` needs besides. `compute(ring, position, stored, warpgroup)` takes a tile's steps from the ring and stores
 // a warpgroup's 64 rows.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, class Tiles, class Compute>
 __device__ __forceinline__ void for_each_tile(
@@ -143,12 +161,7 @@ __device__ __forceinline__ void for_each_tile(
     const unsigned count = tiles.count();
     if (warpgroup == CONSUMERS) {
         if constexpr (CONSUMERS == 2) give_registers<40>();
-        if (threadIdx.x % WARPGROUP == 0) {
-            for (unsigned tile = blockIdx.x / CLUSTER; tile < count; tile += gridDim.x / CLUSTER) {
-                const auto position = tiles.at(tile);
-                for (int step = 0; step < steps; ++step) ring.fill(a, b, step, position.row, position.in_b);
-            }
-        }
+        if (threadIdx.x % WARPGROUP < WARP) fill_for_tiles<CLUSTER>(ring, a, b, steps, tiles, count);
     } else {
         if constexpr (CONSUMERS == 2) take_registers<232>();
         unsigned stored = 0;

@@ -1,11 +1,13 @@
 """Products whose tiles come in an order of their own, on a Hopper GPU: every tile is right."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
+from roofscope.kernels.grouped_matmul import one_turn
 from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, products
 from roofscope.kernels.linear_cross_entropy_training import powers
 from roofscope.profiling.planning.catalog import Kernel, load_module
@@ -281,6 +283,33 @@ def test_runs_of_few_tokens_are_right_wherever_rows_begin(places: int) -> None:
         found = module.launch_few_tokens(program, x, w, inputs[2])
         error = relative_error((found,), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.bfloat16, str(sizes)
+
+
+@pytest.mark.parametrize("by_expert", [False, True])
+@pytest.mark.parametrize("places", [0, 1, 3, 8])
+def test_one_turn_is_right_wherever_rows_begin(places: int, by_expert: bool) -> None:
+    """Sums that fill a turn and not, runs of no token and of more than pass by at once."""
+    kernel, _, program = parts_of("grouped_matmul/cuda_wgmma")
+    for tokens, experts, n, k in (
+        (60, 120, 128, 96),
+        (49, 116, 78, 81),
+        (5, 3, 17, 1),
+        (300, 2, 24, 128),
+        (9, 1, 333, 7),
+        (7, 300, 50, 250),
+        (250, 40, 150, 512),
+        (31, 9, 264, 1024),
+    ):
+        sizes = {"tokens": tokens, "experts": experts, "n": n, "k": k}
+        inputs = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+        x, w = (moved(matrix, places) for matrix in inputs[:2])
+        for sharing, groups in itertools.product((1, 2, 4, 8), (1, 2)):
+            if k > 128 * sharing:
+                continue
+            way = one_turn.Way(sharing, groups, by_expert, 0.0)
+            found = one_turn.launch(program, way, x, w, inputs[2])
+            error = relative_error((found,), reference(kernel, inputs))
+            assert error <= kernel.spec.tolerance.bfloat16, str((sizes, sharing, groups))
 
 
 def moved(matrix: torch.Tensor, places: int) -> torch.Tensor:

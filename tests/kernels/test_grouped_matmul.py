@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 import torch
 
+from roofscope.kernels.grouped_matmul import one_turn
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -90,19 +91,39 @@ def test_triton_keeps_to_the_tokens(interpreters: ProcessPoolExecutor) -> None:
 @pytest.mark.parametrize(
     ("tokens", "experts", "n", "k", "expected"),
     [
-        (3, 14, 2568, 6608, "tile_64x128"),  # three matrices of 34 MB
-        (8, 8, 1024, 2048, "tile_64x128"),  # 32 MiB in all
-        (16, 4, 512, 4096, "tile_64x64"),
-        (2, 64, 1280, 5000, "tile_64x64"),
-        (3, 14, 2568, 608, "tile_64x64"),
-        (4096, 16, 1024, 1024, "tile_128x192"),
+        (16, 4, 512, 4096, "tile_64x64"),  # in one round there is nothing to take turns for
+        (64, 64, 3072, 2048, "turns_64x256"),
+        (3117, 98, 152, 184, "tile_64x64_thrice"),  # many little tiles of few steps
+        (8364, 2, 192, 568, "turns_64x192"),  # but not of many
+        (54657, 105, 672, 536, "tile_128x256_pair"),
+        (32768, 64, 3072, 2048, "tile_128x192"),  # power is what it waits for
     ],
 )
-def test_few_rows_of_large_matrices_take_wider_tiles(
-    tokens: int, experts: int, n: int, k: int, expected: str
-) -> None:
-    """As memory is what they wait for, and a wide box takes no longer than a narrow one."""
+def test_runs_take_the_tile_of_least_time(tokens: int, experts: int, n: int, k: int, expected: str) -> None:
     assert load_module(FOLDER / "cuda_wgmma.py").choose(tokens, experts, n, k, 132) == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((60, 120, 128, 96), (2, 1, False)),
+        (
+            (14, 18, 456, 72),
+            (2, 1, True),
+        ),  # few matrices, which may be read before it is known which are wanted
+        ((289, 43, 1320, 72), (1, 2, True)),  # two passes of eight tokens at once
+        ((13, 12, 1704, 360), (4, 1, True)),
+        ((1, 36, 64, 1016), (8, 1, False)),
+        ((60, 120, 128, 1032), None),  # no turn has all of k
+        ((900, 120, 128, 96), None),  # all might be of one expert
+        ((99, 10, 128, 97), None),  # of rows that begin anywhere fewer are worth while
+    ],
+)
+def test_short_sums_of_few_tokens_take_one_turn(
+    sizes: tuple[int, int, int, int], expected: tuple[int, int, bool] | None
+) -> None:
+    way = one_turn.way_of(*sizes, 132, is_loose=sizes[-1] % 8 != 0)
+    assert (way and way[:3]) == expected
 
 
 @pytest.mark.parametrize(

@@ -185,8 +185,10 @@ def test_each_column_is_in_a_piece(vocab: int) -> None:
         (225, 1464, 8000, "across_256x64_quarters"),
         (9, 194_464, 344, None),  # few rows
         (1, 439, 120, None),  # a small w
+        (180, 13_744, 2328, "across_192x128_1x4"),
+        (331, 12_512, 3704, "across_192x192_pair"),  # with much to multiply
         (705, 2024, 5720, None),  # too many, and too much of which times are known
-        (588, 35_844, 1296, None),
+        (588, 95_844, 1296, None),
         (123, 65_699, 976, None),  # many rounds: larger tiles leave fewer statistics
         (379, 74_479, 240, None),
     ],
