@@ -1,8 +1,11 @@
 """What tests of the kernels share: processes that interpret Triton, and calls of a version by either way."""
 
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +14,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.kernels import interpreter
+from roofscope.tests.kernels.compiled_before import keeping
 
 Tensors = tuple[torch.Tensor, ...]
 Call = Callable[..., Tensors]
@@ -44,3 +48,20 @@ def run(request: pytest.FixtureRequest, provider: str) -> Call:
         return tuple(torch.from_numpy(x).to(getattr(torch, d)) for x, d in zip(outputs, dtypes, strict=True))
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiles_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Half a second and more a compilation, of which most are those of the last time."""
+    cache = getattr(request.config, "cache", None)  # -p no:cacheprovider has none
+    try:
+        cuda: Any = importlib.import_module("roofscope.profiling.worker.build.providers.cuda")
+    except ImportError:
+        cache = None
+    if cache is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        kept = keeping(cuda.compile_source, Path(cuda.__file__), cache.mkdir("nvrtc"))
+        patch.setattr(cuda, "compile_source", kept)
+        yield

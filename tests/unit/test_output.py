@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from roofscope.profiling.paths import ASSETS, PACKAGE
+from roofscope.tests.children import commands
 
 SESSION = ASSETS / "sessions" / "h200-gelu.roofscope"
 SHOW = ("show", str(SESSION))
@@ -78,21 +80,19 @@ def test_closed_stderr_and_stdin_are_nothing_to_fail_of() -> None:
     assert ended.stdout.startswith(b"NVIDIA H200")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("show", "x" * 300),
-        ("export", str(SESSION), "--csv", "--out", "x" * 300),
-        ("export", str(SESSION), "--csv", "--out", "/no/such/folder/a.csv"),
-        ("run", "copy", "--size", f"n={'1' * 5000}", "--out", "a.roofscope"),
-    ],
-    ids=["name", "out", "folder", "size"],
-)
-def test_bad_words_are_one_short_sentence(words: tuple[str, ...]) -> None:
-    ended = shell("", *words)
-    assert ended.returncode == 2
-    assert ended.stderr.count(b"\n") == 1
-    assert len(ended.stderr) < 600
+BAD = {
+    "name": ("show", "x" * 300),
+    "out": ("export", str(SESSION), "--csv", "--out", "x" * 300),
+    "folder": ("export", str(SESSION), "--csv", "--out", "/no/such/folder/a.csv"),
+    "size": ("run", "copy", "--size", f"n={'1' * 5000}", "--out", "a.roofscope"),
+}
+
+
+def test_bad_words_are_one_short_sentence(tmp_path: Path) -> None:
+    for name, ended in commands({name: (words, tmp_path) for name, words in BAD.items()}).items():
+        assert ended.returncode == 2, name
+        assert ended.stderr.count(b"\n") == 1, name
+        assert len(ended.stderr) < 600, name
 
 
 WORDS = {
@@ -120,36 +120,44 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("name", WORDS)
-def test_a_name_that_is_no_utf8_is_shown_and_read_back(name: str, tmp_path: Path) -> None:
-    odd = os.fsdecode(b"a\xff.roofscope")
+ODD = os.fsdecode(b"a\xff.roofscope")
+
+
+@pytest.fixture(scope="module")
+def of_odd_names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, CompletedProcess[bytes]]]:
+    """The folder that each command ran in, and what it said."""
+    folders = {name: tmp_path_factory.mktemp("odd") for name in WORDS}
     try:
-        shutil.copy(SESSION, tmp_path / odd)
+        for folder in folders.values():
+            shutil.copy(SESSION, folder / ODD)
     except OSError:
         pytest.skip("this file system has names in UTF-8 only")
-    words = [word.replace("@", odd) for word in WORDS[name]]
-    ended = subprocess.run(
-        [sys.executable, "-P", str(PACKAGE / "main.py"), *words],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
+    runs = {name: ([word.replace("@", ODD) for word in WORDS[name]], folders[name]) for name in WORDS}
+    return {name: (folders[name], ended) for name, ended in commands(runs).items()}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_name_that_is_no_utf8_is_shown_and_read_back(
+    name: str, of_odd_names: dict[str, tuple[Path, CompletedProcess[bytes]]]
+) -> None:
+    folder, ended = of_odd_names[name]
     assert ended.returncode == 0, ended.stderr.decode(errors="replace")
     assert ended.stderr == b""
     text = ended.stdout.decode()
     if "json" in name:
         document = json.loads(text)
         session = document["a"] if name == "compare json" else document
-        assert session["session"] == odd
-    for written in tmp_path.iterdir():
+        assert session["session"] == ODD
+    for written in folder.iterdir():
         if written.suffix in (".csv", ".json", ".svg", ".html"):
             written.read_bytes().decode()
 
 
 def test_a_name_that_is_no_utf8_is_refused_in_one_sentence(tmp_path: Path) -> None:
     odd = os.fsdecode(b"none\xff.roofscope")
-    for words in (("show", odd), ("source", str(SESSION), odd), ("list", odd), ("run", odd), (odd,)):
-        ended = shell("", *words)
-        assert ended.returncode == 2
-        assert ended.stderr.count(b"\n") == 1
-        assert b"none\\udcff" in ended.stderr
+    of_one = {"show": ("show", odd), "list": ("list", odd), "run": ("run", odd), "no command": (odd,)}
+    runs = {**of_one, "source": ("source", str(SESSION), odd)}
+    for name, ended in commands({name: (words, tmp_path) for name, words in runs.items()}).items():
+        assert ended.returncode == 2, name
+        assert ended.stderr.count(b"\n") == 1, name
+        assert b"none\\udcff" in ended.stderr, name

@@ -17,6 +17,7 @@ from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Examined
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import DEVICE
+from roofscope.tests.worker.test_command_line import keep_ceilings
 
 DOCS = Path(__file__).parents[2] / "docs" / "lessons"
 CATALOG = scan()
@@ -38,6 +39,8 @@ def blocks(one: Shelved) -> list[list[list[str]]]:
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """As a reader types it, in a folder of its own. Gives the exit code."""
     monkeypatch.chdir(tmp_path)
+    keep_ceilings(tmp_path / "cache")  # else the device is probed wherever the user's own are missing or old
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def call(words: list[str]) -> int:
         with pytest.raises(SystemExit) as ended:
