@@ -16,6 +16,7 @@ _MOST_N = 2**27  # so that a row of all classes is counted in 32 bits
 CLUSTERS = (2, 4, 8)
 _LEAST_ELEMENTS = 2**21  # of B, below which a copy of it is no matter
 _LEAST_SHARE = 2  # times as many elements as A and C have
+_FEWEST_ROWS = 33  # of A, that these were timed with: fewer have kernels of their own, which are faster
 # The part of the multiprocessors that clusters find room on at once, as the driver of an H200 says.
 _ROOM = {2: 1, 4: 10 / 11, 8: 10 / 11}
 
@@ -117,7 +118,7 @@ def best(
     """The time and the product of least time, where these kernels are meant for the matrices."""
     (m, k), n = a.shape, b.shape[1]
     is_large = k * n >= max(_LEAST_ELEMENTS, _LEAST_SHARE * m * (k + n))
-    if not is_large or not takes(b):
+    if m < _FEWEST_ROWS or not is_large or not takes(b):
         return None
     time_ns, tile, cluster = _best(m, n, k, multiprocessors)
     return time_ns, functools.partial(multiply_class_sums, tile=tile, cluster=cluster)
