@@ -159,7 +159,7 @@ __device__ __forceinline__ void multiply_in_one_turn(
 }
 
 #define ONE_TURN_KERNEL(NAME, WORDS, SHARING, GROUPS)                                                             \
-    extern "C" __global__ void __launch_bounds__(FEW_WARPS * WARP, 2) NAME(                                       \
+    extern "C" __global__ void __launch_bounds__(FEW_WARPS * WARP, (WORDS) || (GROUPS) == 1 ? 2 : 1) NAME(        \
         const SCALAR* x, const SCALAR* w, SCALAR* c, const int* offsets, long long tokens, long long experts,     \
         long long n, long long k, long long by_expert                                                             \
     ) {                                                                                                           \

@@ -11,8 +11,8 @@ _WORD = 4  # bytes of a pair
 _MOST_K = 256
 _MOST_ACROSS = 2**16 - 1  # blocks beside each other
 # About the time of a product, in ns: to start, of each 16 of k, and of these each warp of a multiprocessor.
-# Both are more where A is read element by element. Fitted to 39 products on an
-# H200, and 4 % less so that 124 others take least.
+# Both are more where A is read element by element. Fitted to 39 products on an H200, and made a little less
+# so that 124 others take least.
 _START_NS, _SLICE_NS, _WARP_SLICE_NS = 1148, 150, 18.5
 _ONES_SLICE_NS, _ONES_WARP_SLICE_NS = 33, 8.5
 _WRITTEN_PER_NS, _WRITTEN_ONES_PER_NS = 1810, 535  # bytes of C: in pairs, and one by one

@@ -33,13 +33,15 @@ struct HeldShare {
     unsigned head, edges;                  // elements before the packs, and before and behind them that this block has
     unsigned long long start;              // of the row
 
-    __device__ __forceinline__ HeldShare(long long row, long long columns, unsigned rank, int packs_of_thread) {
+    // `whole`: the row is of packs alone.
+    __device__ __forceinline__
+    HeldShare(long long row, long long columns, unsigned rank, int packs_of_thread, bool whole) {
         cols = static_cast<unsigned>(columns), threads = blockDim.x;
         first = rank * packs_of_thread * threads + threadIdx.x;
         start = static_cast<unsigned long long>(row) * cols;
         head = ALIGNED ? 0 : min((PACK - static_cast<unsigned>(start) % PACK) % PACK, cols);
         packs = (cols - head) / PACK;
-        edges = rank ? 0 : cols - packs * PACK;
+        edges = whole || rank ? 0 : cols - packs * PACK;
     }
     __device__ __forceinline__ bool has(int p) const { return first + p * threads < packs; }
     // Of pack p: the column, but for the head; where it lies in a tensor of rows.
@@ -286,7 +288,7 @@ __device__ __forceinline__ void join_held(
 // begin on. Those of ALIGNED rows may be 8: nothing is shifted then, and what lies behind the packs is the first block's.
 template <int PACKS, bool ALIGNED, template <int, bool> class COLUMNS = HeldColumns, int BY = 16, typename Operation>
 __device__ __forceinline__ void rows_held(const Operation& operation, long long cols) {
-    const HeldShare<ALIGNED> share(blockIdx.y, cols, blockIdx.x, PACKS);
+    const HeldShare<ALIGNED> share(blockIdx.y, cols, blockIdx.x, PACKS, ALIGNED && BY == 16);
     wait_for_previous();
     Bits packs[PACKS], others[PACKS];
     int inside = 0;

@@ -103,10 +103,8 @@ __device__ __forceinline__ void multiply_narrow_sums(
     const bool by_twos = k % 2 == 0;
     for (int step = 0; step < steps; ++step) {
         const int at = step * 16 + lane % 4 * 2;
-        const unsigned slice[4] = {
-            two_of(upper, at, k, by_twos), two_of(lower, at, k, by_twos), two_of(upper, at + 8, k, by_twos),
-            two_of(lower, at + 8, k, by_twos)
-        };
+        const unsigned slice[4] = {two_of(upper, at, k, by_twos), two_of(lower, at, k, by_twos),
+                                   two_of(upper, at + 8, k, by_twos), two_of(lower, at + 8, k, by_twos)};
 #pragma unroll
         for (int j = 0; j < TILES / 2; ++j) {
             unsigned four[4];

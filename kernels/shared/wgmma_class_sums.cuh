@@ -31,7 +31,8 @@ __device__ __forceinline__ void order_classes(
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
         const unsigned column = (unit * 8 + i) * classes + number;
-        if (column < static_cast<unsigned>(k)) words[i / 2] |= static_cast<unsigned>(__ldg(from + column)) << i % 2 * 16;
+        if (column < static_cast<unsigned>(k))
+            words[i / 2] |= static_cast<unsigned>(__ldg(from + column)) << i % 2 * 16;
     }
     ordered[(row * static_cast<unsigned long long>(classes) + number) * units + unit] =
         make_uint4(words[0], words[1], words[2], words[3]);
@@ -97,8 +98,8 @@ private:
 // `longer` is the map of the classes that have one row of B more than the others, `b` that of these.
 template <int ROWS, int CONSUMERS, int STAGES, class MakeFinish>
 __device__ __forceinline__ void multiply_class_sums(
-    const CUtensorMap& ordered, const CUtensorMap& b, const CUtensorMap& longer, SCALAR* c, unsigned m, unsigned n, int k,
-    unsigned classes, unsigned units, const MakeFinish& make_finish
+    const CUtensorMap& ordered, const CUtensorMap& b, const CUtensorMap& longer, SCALAR* c, unsigned m, unsigned n,
+    int k, unsigned classes, unsigned units, const MakeFinish& make_finish
 ) {
     constexpr int SUMS = ROWS / 2, COLUMNS = CONSUMERS * BAND;  // of a thread, of a block
     constexpr int BYTES_A = ROWS * ROW, STAGE = BYTES_A + COLUMNS * ROW;

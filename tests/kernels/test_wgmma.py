@@ -406,7 +406,9 @@ def test_copies_and_products_run_by_themselves(
     for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
         assert instruction in code
     sharing = [tile for tile in TILES.values() if tile.parts == EQUAL]
-    in_clusters = set(re.findall(r"\b(?:(?:few_rows|long_sums|amid|classes|class_sums)_[\dx]+|one_row)\b", code))
+    in_clusters = set(
+        re.findall(r"\b(?:(?:few_rows|long_sums|amid|classes|class_sums)_[\dx]+|one_row)\b", code)
+    )
     # Of a part that is left in memory, or read by another block of the cluster: long sums do both.
     expected = len(sharing) + len(in_clusters) + ("long_sums_32x64" in in_clusters)
     assert len(re.findall(r"MEMBAR\.\w+\.GPU", code)) <= expected
