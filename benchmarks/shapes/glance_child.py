@@ -57,6 +57,7 @@ NEARLY = LEAST * 1.06  # below it a shape is timed once more
 MORE_BLOCKS = 20
 BLOCK_S = 2e-3
 MOST_REPLAYS = 50  # of a graph, in a block
+HOPELESS = 20  # times as long as the fastest: one replay says enough of such a version
 MOST_SETS = 160  # that a graph goes round; more would take longer to capture than to time
 WARM_SETS = 24  # of a shape so small that even those would stay in the cache
 MEETING_S = 600.0
@@ -165,20 +166,26 @@ def seen_once_or_twice(
 
 
 def in_turn(graphs: dict[str, CapturedCalls], calls: int, blocks: int) -> dict[str, tuple[float, ...]]:
-    """Microseconds of a call of each, block by block; every other round the other way round."""
+    """Microseconds of a call of each, block by block; every other round the other way round.
+
+    One replay stands for all blocks of a version that is hopeless, which may take seconds a call.
+    """
     for graph in graphs.values():
         graph.replay()  # uploads it
     torch.cuda.synchronize()
     pairs = {stem: EventPair(None) for stem in graphs}
     once = {stem: _replayed(pairs[stem], graph, 1) for stem, graph in graphs.items()}
+    fastest = min(once.values(), default=0.0)
+    slow = {stem for stem, took in once.items() if took > HOPELESS * fastest}
     replays = {stem: min(max(int(BLOCK_S / max(took, 1e-9)), 1), MOST_REPLAYS) for stem, took in once.items()}
-    for stem, graph in graphs.items():
+    timed = {stem: graph for stem, graph in graphs.items() if stem not in slow}
+    for stem, graph in timed.items():
         _replayed(pairs[stem], graph, replays[stem])  # tells how long the host takes to queue so many
-    found: dict[str, list[float]] = {stem: [] for stem in graphs}
+    found = {stem: [once[stem] * 1e6 / calls] * (blocks if stem in slow else 0) for stem in graphs}
     for number in range(blocks):
         # Halves of the rounds are every other one: each has both orders.
-        for stem in list(graphs) if number // 2 % 2 == 0 else reversed(list(graphs)):
-            found[stem].append(_replayed(pairs[stem], graphs[stem], replays[stem]) * 1e6 / calls)
+        for stem in list(timed) if number // 2 % 2 == 0 else reversed(list(timed)):
+            found[stem].append(_replayed(pairs[stem], timed[stem], replays[stem]) * 1e6 / calls)
     return {stem: tuple(of_stem) for stem, of_stem in found.items()}
 
 

@@ -50,6 +50,32 @@ def test_versions_take_turns_and_either_half_of_the_rounds_has_both_orders(
         assert sorted(half) == ["ab", "ab", "ba", "ba"]
 
 
+def test_one_replay_stands_for_the_blocks_of_a_version_that_is_hopeless(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may take a second a call, and every other process waits for the device meanwhile."""
+    replayed: list[str] = []
+
+    class Pair:
+        lead_s = 0.0
+
+        def time(self, work: Callable[[], None], calls: int, lead_s: float) -> BlockReading:
+            work()
+            return BlockReading(1.0 if replayed[-1] == "slow" else 1e-3 * calls, None)
+
+    class Graph:
+        def __init__(self, name: str) -> None:
+            self.replay = lambda: replayed.append(name)
+
+    monkeypatch.setattr(glance_child.torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(glance_child, "EventPair", lambda _: Pair())
+    graphs: Any = {"slow": Graph("slow"), "fast": Graph("fast")}
+    found = in_turn(graphs, 10, 8)
+    assert replayed.count("slow") == 2  # its upload too
+    assert found["slow"] == (1e5,) * 8
+    assert len(found["fast"]) == 8
+
+
 @pytest.mark.parametrize(("first", "counts"), [(1.2, [BLOCKS]), (0.92, [BLOCKS, MORE_BLOCKS])])
 def test_what_looks_nearly_too_slow_is_timed_again_and_only_that_counts(
     first: float, counts: list[int]
