@@ -7,11 +7,11 @@
 // Mapping: a block owns a row, or a piece of one where there are few rows. A thread takes every so-manyth
 //   pack of 16 bytes, UNROLL of them under way at once, and raises its maximum once for all of them. Pieces
 //   leave maximum and sum, which a second kernel joins, in the same order at every call; on Hopper the blocks of a
-//   cluster join theirs (row_clusters.cuh), or those of its warps where registers hold few rows (held_rows.cuh). Lanes of a warp own a short row, keep it in registers and find its
-//   maximum before they take powers; accesses are as wide as all rows are aligned, or whole words in a row and
-//   elements beside them. Very short rows have a thread each, or some of many a thread; where labels begin anywhere
-//   they come by way of shared memory (slab_rows.cuh), as do many that are a little longer. On Hopper very many that
-//   begin anywhere come through rings in shared memory (row_ring.cuh).
+//   cluster join theirs (row_clusters.cuh), or those of its warps where registers hold few rows (held_rows.cuh). Lanes
+//   of a warp own a short row, keep it in registers and find its maximum before they take powers; accesses are as wide
+//   as all rows are aligned, or whole words in a row and elements beside them. Very short rows have a thread each, or
+//   some of many a thread; where labels begin anywhere they come by way of shared memory (slab_rows.cuh), as do many
+//   that are a little longer. On Hopper very many that begin anywhere come through rings in shared memory (row_ring.cuh).
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.

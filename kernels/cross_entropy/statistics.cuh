@@ -20,16 +20,6 @@ __device__ __forceinline__ Statistics joined(const Statistics& a, const Statisti
     return {highest, a.total * rescale(a.highest, highest) + b.total * rescale(b.highest, highest)};
 }
 
-// One instruction, where there is one: floats that are integers in the same order.
-__device__ __forceinline__ float highest_of_warp(float value) {
-#if __CUDA_ARCH__ >= 800
-    const auto ordered = [](int bits) { return bits ^ (bits >> 31 & 0x7fffffff); };  // and back
-    return __int_as_float(ordered(__reduce_max_sync(WHOLE_WARP, ordered(__float_as_int(value)))));
-#else
-    return warp_max(value);
-#endif
-}
-
 __device__ __forceinline__ Statistics over_warp(Statistics mine) {
     const float highest = highest_of_warp(mine.highest);
     return {highest, warp_sum(mine.total * rescale(mine.highest, highest))};

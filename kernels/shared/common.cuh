@@ -166,6 +166,16 @@ __device__ __forceinline__ float warp_max(float value) {
     return value;
 }
 
+// The same by one instruction, where there is one: of floats as integers in the same order. Not for NaN.
+__device__ __forceinline__ float highest_of_warp(float value) {
+#if __CUDA_ARCH__ >= 800
+    const auto ordered = [](int bits) { return bits ^ (bits >> 31 & 0x7fffffff); };  // and back
+    return __int_as_float(ordered(__reduce_max_sync(WHOLE_WARP, ordered(__float_as_int(value)))));
+#else
+    return warp_max(value);
+#endif
+}
+
 // Sum over a block of whole warps, at most 32; every thread gets it. One barrier: a caller that
 // reduces more than once puts another between two calls.
 __device__ __forceinline__ float block_sum(float value) {

@@ -147,8 +147,8 @@ __device__ __forceinline__ void fill_for_tiles(
 }
 
 // `tiles.count()` is asked of all threads; `tiles.at` of whole warps, of the tiles of a cluster in their order, and gives
-// `row`, `in_b` and what `compute` needs besides. `compute(ring, position, stored, warpgroup)` takes a tile's steps from the ring and stores
-// a warpgroup's 64 rows.
+// `row`, `in_b` and what `compute` needs besides. `compute(ring, position, stored, warpgroup)` takes a tile's steps from
+// the ring and stores a warpgroup's 64 rows.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, class Tiles, class Compute>
 __device__ __forceinline__ void for_each_tile(
     const CUtensorMap& a, const CUtensorMap& b, int steps, Tiles tiles, const Compute& compute

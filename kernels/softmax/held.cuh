@@ -6,12 +6,6 @@
 #include "shared/held_rows.cuh"
 #include "softmax/operation.cuh"
 
-// Floats as integers in the same order, of which a warp finds the largest by one instruction. Not for NaN.
-__device__ __forceinline__ int in_order(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
-__device__ __forceinline__ float highest_of_warp(float value) {
-    return __int_as_float(in_order(__reduce_max_sync(WHOLE_WARP, in_order(__float_as_int(value)))));
-}
-
 struct HeldSoftmax : Softmax {
     struct alignas(8) Sent {
         float highest, total;
