@@ -16,6 +16,7 @@
 #include "shared/wgmma_class_sums.cuh"
 #include "shared/wgmma_classes.cuh"
 #include "shared/wgmma_kernels.cuh"
+#include "shared/wgmma_strips.cuh"
 #include "matmul_bias_gelu/finish.cuh"
 
 WGMMA_KERNELS(FINISH)
@@ -27,5 +28,6 @@ SHORT_SUMS_KERNELS(FINISH)
 CLASSES_KERNELS(FINISH)
 CLASS_SUMS_KERNELS(FINISH)
 NARROW_SUMS_KERNELS(FINISH)
+STRIPS_KERNELS(FINISH)
 
 #endif

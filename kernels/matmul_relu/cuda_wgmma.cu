@@ -16,6 +16,7 @@
 #include "shared/wgmma_class_sums.cuh"
 #include "shared/wgmma_classes.cuh"
 #include "shared/wgmma_kernels.cuh"
+#include "shared/wgmma_strips.cuh"
 #include "matmul_relu/finish.cuh"
 
 WGMMA_KERNELS(Finish{})
@@ -27,5 +28,6 @@ SHORT_SUMS_KERNELS(Finish{})
 CLASSES_KERNELS(Finish{})
 CLASS_SUMS_KERNELS(Finish{})
 NARROW_SUMS_KERNELS(Finish{})
+STRIPS_KERNELS(Finish{})
 
 #endif

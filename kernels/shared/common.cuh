@@ -68,6 +68,7 @@ __device__ __forceinline__ Pack load_pack(const SCALAR* address) {
 // The policy is what createpolicy.fractional.L2::evict_last makes. It is a constant, as in CUTLASS (CacheHintSm90):
 // from Hopper on the compiler would make it at run time, by six instructions in a row before the load.
 constexpr unsigned long long EVICT_LAST_POLICY = 0x14F0000000000000;
+constexpr unsigned long long EVICT_FIRST_POLICY = 0x12F0000000000000;
 
 __device__ __forceinline__ uint4 load_evict_last(const void* address) {
     uint4 bits;

@@ -193,7 +193,17 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap& map, int x
                  : "memory");
 }
 
-// The same into all blocks of the cluster whose bit is set, each counting on its own barrier.
+// The same by a policy of L2: EVICT_FIRST_POLICY or EVICT_LAST_POLICY.
+__device__ __forceinline__ void copy_box_hinted(
+    void* to, const CUtensorMap& map, int x, int y, Barrier* barrier, unsigned long long policy
+) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)), "l"(&map), "r"(x), "r"(y),
+                 "r"(shared_address(barrier)), "l"(policy)
+                 : "memory");
+}
+
+// The box into all blocks of the cluster whose bit is set, each counting on its own barrier.
 __device__ __forceinline__ void copy_box_to(
     unsigned short blocks, void* to, const CUtensorMap& map, int x, int y, Barrier* barrier
 ) {

@@ -19,6 +19,7 @@ from roofscope.kernels.shared.narrow_sums import multiply_narrow_sums
 from roofscope.kernels.shared.one_row import multiply_one_row, one_row_choice, width_of
 from roofscope.kernels.shared.wgmma_class_sums import best as best_class_sums
 from roofscope.kernels.shared.wgmma_classes import best as best_classes
+from roofscope.kernels.shared.wgmma_strips import best as best_strips
 from roofscope.kernels.shared.whole_rows import is_whole
 
 FEW = 32  # rows of A
@@ -163,6 +164,8 @@ def faster_than_tiles(
         times.append((few_rows_ns(m, n, k, width, multiprocessors), multiply_few_rows))
     if direct := direct_ns(a, b, multiprocessors):
         times.append((direct, multiply_direct_sums))
+    if not lacking and (strips := best_strips(a, b, multiprocessors)):
+        return strips[1]
     if lacking:
         if short := best_short(m, n, k, multiprocessors):
             time_ns, name = short

@@ -3,50 +3,53 @@
 
 #include "shared/hopper.cuh"
 
-// The runs of a block: of one strip each, from step `first` to `last`. Shares are equal by bytes of B, and in order of strips;
-// the last strip may have fewer columns. They go from the last block to the first, because a block waits for sums of
-// those behind its own, which have started before.
-template <int COLUMNS>
+// The runs of a cluster: of one strip each, from step `first` to `last`. A strip has `columns` for each block of the cluster. Shares
+// are equal by the columns of its first block, as the others go in step, and in order of strips. They go from the last
+// cluster to the first, because a block waits for sums of those behind its own, which have started before.
 struct StripRuns {
     unsigned strip = 0;
     int first = 0, last = 0, steps;
 
 private:
-    static constexpr unsigned EACH = COLUMNS / 8;  // units of 8 columns in a strip
-    unsigned units;                                // of all columns
+    unsigned each, whole, rest;  // units of 8 columns of a strip's first block, whole strips, and units of the one behind these
     unsigned next_strip, end_strip;
     int next_step, end_step;
 
+    static __device__ __forceinline__ unsigned shares() { return gridDim.x / blocks_of_cluster(); }
+
     // Where the share at a place begins. 32 bits count units times steps.
     __device__ __forceinline__ void begin_of(unsigned place, unsigned& strip, int& step) const {
-        const unsigned all = units * steps, each = EACH * steps;
-        const unsigned at = all / gridDim.x * place + min(all % gridDim.x, place);
-        strip = at / each;
-        const unsigned wide = min(EACH, units - strip * EACH);  // none behind the last strip
-        step = wide ? static_cast<int>((at - strip * each) / wide) : 0;
+        const unsigned all = (whole * each + rest) * steps;
+        const unsigned at = all / shares() * place + min(all % shares(), place);
+        strip = at / (each * steps);
+        const unsigned wide = strip < whole ? each : strip == whole ? rest : 0;
+        step = wide ? static_cast<int>((at - strip * each * steps) / wide) : 0;
     }
 
 public:
-    __device__ __forceinline__ StripRuns(unsigned n, unsigned steps) : steps(static_cast<int>(steps)), units(n / 8) {
+    __device__ __forceinline__ StripRuns(unsigned n, unsigned columns, unsigned steps)
+        : steps(static_cast<int>(steps)), each(columns / 8) {
+        const unsigned of_cluster = each * blocks_of_cluster();
+        whole = n / 8 / of_cluster, rest = min(n / 8 % of_cluster, each);
         begin_of(place(), next_strip, next_step);
         begin_of(place() + 1, end_strip, end_step);
     }
 
-    static __device__ __forceinline__ unsigned place() { return gridDim.x - 1 - blockIdx.x; }
+    static __device__ __forceinline__ unsigned place() { return shares() - 1 - blockIdx.x / blocks_of_cluster(); }
 
     __device__ __forceinline__ bool next() {
-        const bool whole = next_strip < end_strip;
-        strip = next_strip, first = next_step, last = whole ? steps : end_step;
-        if (whole) ++next_strip, next_step = 0;
+        const bool goes_on = next_strip < end_strip;
+        strip = next_strip, first = next_step, last = goes_on ? steps : end_step;
+        if (goes_on) ++next_strip, next_step = 0;
         else next_step = end_step;
         return first < last;
     }
 
     // How many places behind this one have steps of its last strip.
     __device__ __forceinline__ unsigned sharers() const {
-        unsigned other_strip = strip, count = 0;
+        unsigned other = strip, count = 0;
         int step = last;
-        while (other_strip == strip && step < steps) begin_of(place() + ++count + 1, other_strip, step);
+        while (other == strip && step < steps) begin_of(place() + ++count + 1, other, step);
         return count;
     }
 };
@@ -87,15 +90,15 @@ struct SharedSums {
         }
     }
 
-    // Those at `index_of(0)` to `index_of(count - 1)`, in this order, several on their way at once.
-    template <int COUNT, class IndexOf>
+    // Those at `index_of(0)` to `index_of(count - 1)`, in this order, as many on their way at once as WORDS of them are.
+    template <int WORDS, int COUNT, class IndexOf>
     __device__ __forceinline__ void add(float (&sum)[COUNT], unsigned count, const IndexOf& index_of) const {
-        constexpr int AT_ONCE = COUNT > 8 ? 2 : 16 / COUNT;
+        constexpr int AT_ONCE = WORDS / (COUNT / 2);
         for (unsigned first = 0; first < count; first += AT_ONCE) {
             ulonglong2 read[AT_ONCE][COUNT / 2];
-            bool there;
+            bool are_there;
             do {
-                there = true;
+                are_there = true;
 #pragma unroll
                 for (int other = 0; other < AT_ONCE; ++other) {
                     const ulonglong2* const from = of_thread<COUNT>(index_of(min(first + other, count - 1)));
@@ -105,10 +108,10 @@ struct SharedSums {
 #pragma unroll
                 for (int other = 0; other < AT_ONCE; ++other) {
 #pragma unroll
-                    for (int i = 0; i < COUNT / 2; ++i) there &= read[other][i].y == ticket;
+                    for (int i = 0; i < COUNT / 2; ++i) are_there &= read[other][i].y == ticket;
                 }
-                if (!there) __nanosleep(32);
-            } while (!there);
+                if (!are_there) __nanosleep(32);
+            } while (!are_there);
 #pragma unroll
             for (int other = 0; other < AT_ONCE; ++other) {
                 if (first + other >= count) break;

@@ -48,7 +48,9 @@ constexpr int BAND = 64;       // columns of B that a box holds where B lies alo
 #define SUMS_16(i) SUMS_8(i), SUMS_8((i) + 8)
 #define SUMS_32(i) SUMS_16(i), SUMS_16((i) + 16)
 #define SUMS_64(i) SUMS_32(i), SUMS_32((i) + 32)
+#define NAMES_4 "%0, %1, %2, %3"
 #define NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define NAMES_12 NAMES_8 ", %8, %9, %10, %11"
 #define NAMES_16 NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_24 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define NAMES_32 NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
@@ -92,7 +94,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long lo
     MULTIPLY_ADD(256, NAMES_128, "%128", "%129", TRANSPOSES, SUMS_64(0), SUMS_64(64));
 }
 
-// The same across: sum (64 columns of B x 16 to 256 rows of A) += (A's rows times B's columns) transposed, so that the
+// The same across: sum (64 columns of B x 8 to 256 rows of A) += (A's rows times B's columns) transposed, so that the
 // columns are what a warpgroup has 64 of, and the rows what may be any multiple of 8.
 #define MULTIPLY_ACROSS(ROWS, COUNT, A, B, ...)                                                                   \
     __device__ __forceinline__ void multiply_across(                                                              \
@@ -100,7 +102,9 @@ __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long lo
     ) {                                                                                                           \
         MULTIPLY_ADD(ROWS, NAMES_##COUNT, A, B, TRANSPOSES_ACROSS, __VA_ARGS__);                                           \
     }
+MULTIPLY_ACROSS(8, 4, "%4", "%5", SUMS_4(0))
 MULTIPLY_ACROSS(16, 8, "%8", "%9", SUMS_8(0))
+MULTIPLY_ACROSS(24, 12, "%12", "%13", SUMS_8(0), SUMS_4(8))
 MULTIPLY_ACROSS(32, 16, "%16", "%17", SUMS_16(0))
 MULTIPLY_ACROSS(48, 24, "%24", "%25", SUMS_16(0), SUMS_8(16))
 MULTIPLY_ACROSS(64, 32, "%32", "%33", SUMS_32(0))

@@ -1,36 +1,21 @@
 // C = finish(A B) of at most 32 rows, in 16 bits, where rows of A and B are of whole 16 bytes: B streams through shared memory.
 //
 // Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); (m k + k n + m n) 2 bytes, of which nearly all are B's.
-// Mapping: a strip is COLUMNS columns of B, a step 64 of k. Blocks, one or two a multiprocessor, share all steps of all strips
-//   equally, each a run of them that may begin and end amid strips. One warp has TMA fill a deep ring with boxes of B and the
-//   piece of A beside them, strip after strip without a pause; warpgroups multiply 64 columns each, or several times 64, as
-//   wgmma's first operand, with the rows of A as its second. The block that has a strip's first step adds to its sums those
-//   that others have of the strip, in order.
+// Mapping: a block has 64, 128 or 256 columns of a strip of B, a cluster the strip, a step is 64 of k. All clusters share the
+//   steps of all strips equally, each a run of them that may begin and end amid strips. One warp has TMA fill a deep ring with
+//   boxes of B, strip after strip without a pause; A's piece of a step goes to all blocks of the cluster at once, from each
+//   of them in turn. Warpgroups multiply 64 columns each as wgmma's first operand, with the rows of A as its second. The
+//   block that has a strip's first step adds to its sums those that others have of the strip, in order.
 // Idea: tiles of wgmma_matmul.cuh are dealt whole, or shared by the blocks of a cluster: of few rows the last round of them
-//   leaves memory idle. Sums that meet in memory carry their flag in the same word of 16 bytes, which is read and written
-//   as one: so nobody waits for a fence.
+//   leaves memory idle. Where rows of B begin amid lines, a box brings bytes of its neighbours: as the blocks of a
+//   cluster wait for the same A, they go in step, and these come from L2. Sums that meet in memory carry their flag in the
+//   same word of 16 bytes, which is read and written as one: so nobody waits for a fence.
 #pragma once
 
 #include "shared/finish.cuh"
 #include "shared/overlap.cuh"
 #include "shared/strip_shares.cuh"
 #include "shared/wgmma_products.cuh"
-
-#define NAMES_4 "%0, %1, %2, %3"
-#define NAMES_12 NAMES_8 ", %8, %9, %10, %11"
-MULTIPLY_ACROSS(8, 4, "%4", "%5", SUMS_4(0))
-MULTIPLY_ACROSS(24, 12, "%12", "%13", SUMS_8(0), SUMS_4(8))
-
-constexpr unsigned long long EVICT_FIRST_POLICY = 0x12F0000000000000;
-// A box by a policy of L2.
-__device__ __forceinline__ void copy_box_hinted(
-    void* to, const CUtensorMap& map, int x, int y, Barrier* barrier, unsigned long long policy
-) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-                 "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)), "l"(&map), "r"(x), "r"(y),
-                 "r"(shared_address(barrier)), "l"(policy)
-                 : "memory");
-}
 
 // 64 columns of C from sums across: a thread and that of the next column each give one row for another, so that both have pairs.
 template <int COUNT, class Finish>
@@ -56,116 +41,153 @@ __device__ __forceinline__ void store_strip(
     }
 }
 
-template <int ROWS, int CONSUMERS, int BANDS, int STAGES, bool HINTS, int PIECES, class MakeFinish>
+// A ring of stages, each with a piece of A behind which lie the bands of B. That of A comes from one block of the cluster, which
+// waits until all have room for it.
+template <int ROWS, int CONSUMERS, int STAGES>
+struct StripRing {
+    static constexpr int BYTES_A = ROWS * ROW, BYTES_BAND = BAND * ROW;
+    static constexpr int STAGE = BYTES_A + CONSUMERS * BYTES_BAND;
+    unsigned char* stages;
+    int stage = 0;
+    unsigned phase = 0;
+
+    __device__ __forceinline__ Barrier* full() const {
+        return reinterpret_cast<Barrier*>(stages + STAGES * STAGE) + stage;
+    }
+    __device__ __forceinline__ Barrier* empty() const { return full() + STAGES; }
+    __device__ __forceinline__ unsigned char* here() const { return stages + stage * STAGE; }
+    // A cluster has a power of two of blocks.
+    __device__ __forceinline__ unsigned leader() const { return stage & (blocks_of_cluster() - 1); }
+    __device__ __forceinline__ void next() {
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+    }
+    __device__ __forceinline__ void set_up() {
+        for (; stage < STAGES; ++stage) {
+            init_barrier(full(), 1);
+            init_barrier(empty(), CONSUMERS * (leader() == rank_in_cluster() ? blocks_of_cluster() : 1));
+        }
+        publish_barriers();
+    }
+    // By two threads of a warpgroup.
+    __device__ __forceinline__ void release() const {
+        const unsigned thread = threadIdx.x % WARPGROUP;
+        if (thread == 0) arrive(empty());
+        if (thread == 1 && leader() != rank_in_cluster()) arrive_at(empty(), leader());
+    }
+    __device__ __forceinline__ void fill(
+        const CUtensorMap& a, const CUtensorMap& b, int column, int bands, int along_k, unsigned long long policy
+    ) const {
+        wait_for(empty(), phase ^ 1);
+        unsigned char* const to = here();
+        arrive_and_expect(full(), BYTES_A + bands * BYTES_BAND);
+        if (leader() == rank_in_cluster()) {
+            const unsigned blocks = blocks_of_cluster();
+            if (blocks == 1) copy_box_hinted(to, a, along_k, 0, full(), EVICT_LAST_POLICY);
+            else copy_box_to((1u << blocks) - 1, to, a, along_k, 0, full());
+        }
+        for (int band = 0; band < bands; ++band) {
+            unsigned char* const box = to + BYTES_A + band * BYTES_BAND;
+            copy_box_hinted(box, b, column + band * BAND, along_k, full(), policy);
+        }
+    }
+};
+
+template <int ROWS, int CONSUMERS, int STAGES, class MakeFinish>
 __device__ __forceinline__ void multiply_strips(
     const CUtensorMap& a, const CUtensorMap& b, SCALAR* c, unsigned m, unsigned n, unsigned k, const SharedSums& shared,
-    const MakeFinish& make_finish
+    unsigned long long policy, const MakeFinish& make_finish
 ) {
-    constexpr int SUMS = ROWS / 2, OWN = BANDS * BAND;  // of a thread, of a warpgroup
-    constexpr int COLUMNS = CONSUMERS * OWN;
-    constexpr int BYTES_A = ROWS * ROW, STAGE = BYTES_A + COLUMNS * ROW;
+    constexpr int SUMS = ROWS / 2, COLUMNS = CONSUMERS * BAND;  // of a thread, of a block
+    using Ring = StripRing<ROWS, CONSUMERS, STAGES>;
     extern __shared__ __align__(1024) unsigned char stages[];
-    Barrier* const full = reinterpret_cast<Barrier*>(stages + STAGES * STAGE);
-    Barrier* const empty = full + STAGES;
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
+    const unsigned blocks = blocks_of_cluster(), rank = rank_in_cluster();
 
     if (threadIdx.x == CONSUMERS * WARPGROUP) {
         prefetch_map(a);
         prefetch_map(b);
-        for (int stage = 0; stage < STAGES; ++stage) {
-            init_barrier(full + stage, 1);
-            init_barrier(empty + stage, CONSUMERS);
-        }
-        publish_barriers();
+        Ring{stages}.set_up();
     }
-    StripRuns<COLUMNS> runs(n, (k + STEP_K - 1) / STEP_K);
+    __syncwarp();
+    if (blocks > 1) arrive_at_cluster();
+    StripRuns runs(n, COLUMNS, (k + STEP_K - 1) / STEP_K);
+    Ring ring{stages};
     __syncthreads();
+    if (blocks > 1) wait_for_cluster();
     wait_for_previous();
     let_next_start();
 
-    int stage = 0;
-    unsigned phase = 0;
-    const auto next_stage = [&] {
-        if (++stage == STAGES) stage = 0, phase ^= 1;
-    };
     if (warpgroup == CONSUMERS) {
-        if (threadIdx.x % WARP > 0) return;
+        while (threadIdx.x % WARP == 0 && runs.next()) {
+            const int column = static_cast<int>((runs.strip * blocks + rank) * COLUMNS);
+            const int left = static_cast<int>(n) - column;
+            const int bands = max(min(left + BAND - 1, COLUMNS), 0) / BAND;
+            for (int step = runs.first; step < runs.last; ++step, ring.next())
+                ring.fill(a, b, column, bands, step * STEP_K, policy);
+        }
+        __syncwarp();
+    } else {
+        const auto finish = make_finish();
         while (runs.next()) {
-            const int bands = static_cast<int>((min(COLUMNS, n - runs.strip * COLUMNS) + BAND - 1) / BAND);
-            const int column = static_cast<int>(runs.strip * COLUMNS);
-            for (int step = runs.first; step < runs.last; ++step, next_stage()) {
-                wait_for(empty + stage, phase ^ 1);
-                unsigned char* const to = stages + stage * STAGE;
-                arrive_and_expect(full + stage, BYTES_A + bands * (BAND * ROW));
-                constexpr int PIECE = STEP_K / PIECES;
+            const unsigned column = (runs.strip * blocks + rank) * COLUMNS + warpgroup * BAND;
+            if (threadIdx.x % WARPGROUP == 0) ask_for_columns(finish, static_cast<int>(column));
+            float sum[SUMS] = {};
+            Ring before = ring;
+            for (int step = runs.first; step < runs.last; ++step, ring.next()) {
+                wait_for(ring.full(), ring.phase);
+                const unsigned char* const own = ring.here() + Ring::BYTES_A + warpgroup * Ring::BYTES_BAND;
+                const unsigned long long tile_a = swizzled_tile(ring.here(), ATOM, 0);
+                const unsigned long long tile_b = swizzled_tile(own, ATOM, BAND * ROW);
+                begin_products();
 #pragma unroll
-                for (int piece = 0; piece < PIECES; ++piece) {
-                    for (int band = 0; band < bands; ++band) {
-                        unsigned char* const box = to + BYTES_A + (band * BAND + piece * PIECE) * ROW;
-                        const int x = column + band * BAND, y = step * STEP_K + piece * PIECE;
-                        if constexpr (HINTS) copy_box_hinted(box, b, x, y, full + stage, EVICT_FIRST_POLICY);
-                        else copy_box(box, b, x, y, full + stage);
-                    }
+                for (int slice = 0; slice < 4; ++slice) {
+                    multiply_across(sum, tile_b + slice * (16 * ROW / 16), tile_a + slice * 2);
                 }
-                if constexpr (HINTS) copy_box_hinted(to, a, step * STEP_K, 0, full + stage, EVICT_LAST_POLICY);
-                else copy_box(to, a, step * STEP_K, 0, full + stage);
+                commit_products();
+                wait_for_products<1>();
+                if (step > runs.first) before.release();
+                before = ring;
             }
-        }
-        return;
-    }
-    const auto finish = make_finish();
-    const auto release = [&](int stage) {
-        if (threadIdx.x % WARPGROUP == 0) arrive(empty + stage);
-    };
-    while (runs.next()) {
-        const unsigned column = runs.strip * COLUMNS + warpgroup * OWN;
-        if (threadIdx.x % WARPGROUP < BANDS) ask_for_columns(finish, static_cast<int>(column + threadIdx.x % WARPGROUP * BAND));
-        float sum[BANDS][SUMS] = {};
-        int before = 0;
-        for (int step = runs.first; step < runs.last; ++step, next_stage()) {
-            wait_for(full + stage, phase);
-            const unsigned char* const from = stages + stage * STAGE;
-            const unsigned long long tile_a = swizzled_tile(from, ATOM, 0);
-            begin_products();
-#pragma unroll
-            for (int slice = 0; slice < 4; ++slice) {
-#pragma unroll
-                for (int band = 0; band < BANDS; ++band) {
-                    const unsigned char* const own = from + BYTES_A + (warpgroup * BANDS + band) * (BAND * ROW);
-                    const unsigned long long tile_b = swizzled_tile(own, ATOM, BAND * ROW);
-                    multiply_across(sum[band], tile_b + slice * (16 * ROW / 16), tile_a + slice * 2);
-                }
-            }
-            commit_products();
-            wait_for_products<1>();
-            if (step > runs.first) release(before);
-            before = stage;
-        }
-        wait_for_products<0>();
-        release(before);
-#pragma unroll
-        for (int band = 0; band < BANDS; ++band) {
-            settle(sum[band]);
-            const unsigned of_band = warpgroup * BANDS + band, column0 = column + band * BAND;
-            if (column0 >= n) continue;
-            constexpr unsigned IN_STRIP = CONSUMERS * BANDS;
+            wait_for_products<0>();
+            before.release();
+            settle(sum);
+            if (column >= n) continue;
+            const auto index_at = [&](unsigned place) { return (place * blocks + rank) * CONSUMERS + warpgroup; };
             if (runs.first > 0) {
-                shared.leave(sum[band], runs.place() * IN_STRIP + of_band);
+                shared.leave(sum, index_at(runs.place()));
                 continue;
             }
             if (runs.last < runs.steps) {
-                shared.add(sum[band], runs.sharers(), [&](unsigned other) { return (runs.place() + 1 + other) * IN_STRIP + of_band; });
+                const auto index_of = [&](unsigned other) { return index_at(runs.place() + 1 + other); };
+                shared.template add<CONSUMERS == 4 ? 8 : 24>(sum, runs.sharers(), index_of);
             }
-            store_strip(sum[band], c, m, n, column0, finish);
+            store_strip(sum, c, m, n, column, finish);
         }
+        __syncwarp();
     }
+    // No block may leave while another still arrives at its barriers.
+    if (blocks > 1) meet_cluster();
 }
 
-#define STRIPS_KERNEL(NAME, ROWS, CONSUMERS, BANDS, STAGES, BLOCKS, HINTS, PIECES, FINISH, ...)                    \
-    extern "C" __global__ void __launch_bounds__(CONSUMERS * WARPGROUP + WARP, BLOCKS)                            \
-        NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, SCALAR* c,             \
-             long long m, long long n, long long k, ulonglong2* sums, unsigned long long ticket, ##__VA_ARGS__) { \
-        multiply_strips<ROWS, CONSUMERS, BANDS, STAGES, HINTS, PIECES>(                                           \
+#define STRIPS_KERNEL(ROWS, COLUMNS, STAGES, FINISH, ...)                                                         \
+    extern "C" __global__ void __launch_bounds__(COLUMNS / BAND * WARPGROUP + WARP, 1) strips_##ROWS##x##COLUMNS( \
+        const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, SCALAR* c, long long m,     \
+        long long n, long long k, ulonglong2* sums, unsigned long long ticket, unsigned long long policy, ##__VA_ARGS__ \
+    ) {                                                                                                           \
+        multiply_strips<ROWS, COLUMNS / BAND, STAGES>(                                                            \
             a, b, c, static_cast<unsigned>(m), static_cast<unsigned>(n), static_cast<unsigned>(k),                \
-            SharedSums{sums, ticket}, [&] { return FINISH; });                                                    \
+            SharedSums{sums, ticket}, policy, [&] { return FINISH; });                                                    \
     }
+#define STRIPS_KERNELS(...)                  \
+    STRIPS_KERNEL(8, 64, 16, __VA_ARGS__)    \
+    STRIPS_KERNEL(16, 64, 16, __VA_ARGS__)   \
+    STRIPS_KERNEL(24, 64, 16, __VA_ARGS__)   \
+    STRIPS_KERNEL(32, 64, 16, __VA_ARGS__)   \
+    STRIPS_KERNEL(8, 128, 10, __VA_ARGS__)   \
+    STRIPS_KERNEL(16, 128, 10, __VA_ARGS__)  \
+    STRIPS_KERNEL(24, 128, 10, __VA_ARGS__)  \
+    STRIPS_KERNEL(32, 128, 10, __VA_ARGS__)  \
+    STRIPS_KERNEL(8, 256, 6, __VA_ARGS__)    \
+    STRIPS_KERNEL(16, 256, 6, __VA_ARGS__)   \
+    STRIPS_KERNEL(24, 256, 6, __VA_ARGS__)   \
+    STRIPS_KERNEL(32, 256, 6, __VA_ARGS__)

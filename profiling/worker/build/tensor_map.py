@@ -20,18 +20,20 @@ _TYPE_NAMES = {
 _LINE = 128  # bytes of a line of L2
 
 
-def tensor_map(tensor: torch.Tensor, box: tuple[int, ...]) -> ctypes.Array[Any]:
+def tensor_map(
+    tensor: torch.Tensor, box: tuple[int, ...], *, brings_lines: bool = True
+) -> ctypes.Array[Any]:
     """A tensor in boxes of as many dimensions, for ``const __grid_constant__ CUtensorMap``.
 
     Beyond its edges the tensor reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The tensor
     must not be empty, must start on a multiple of 16 bytes, and its rows must be of neighbours, each a
-    multiple of 16 bytes from the next.
+    multiple of 16 bytes from the next. L2 ``brings_lines`` whole where a box has a part of them.
     """
     shape = tuple(tensor.shape)
     # Of a dimension of one element torch may give any stride.
     between = tuple(itertools.accumulate(shape[:0:-1], operator.mul))[::-1]
     outer = between if tensor.is_contiguous() else tensor.stride()[:-1]
-    return _encoded(tensor.data_ptr(), tensor.dtype, shape, outer, box)
+    return _encoded(tensor.data_ptr(), tensor.dtype, shape, outer, box, brings_lines)
 
 
 def needs_hopper(key: str, device: torch.device) -> None:
@@ -47,6 +49,7 @@ def _encoded(
     shape: tuple[int, ...],
     outer: tuple[int, ...],
     box: tuple[int, ...],
+    brings_lines: bool,
 ) -> ctypes.Array[Any]:
     cuda = driver()
 
@@ -56,6 +59,8 @@ def _encoded(
     row_bytes = box[-1] * dtype.itemsize
     # A row that begins amid a line of L2 lies in one more of them, and would bring its neighbours too.
     promotion = "L2_128B" if any(stride % _LINE for stride in strides) else "L2_256B"
+    if not brings_lines:
+        promotion = "NONE"
     returned = cuda.cuTensorMapEncodeTiled(
         getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
         len(shape),
