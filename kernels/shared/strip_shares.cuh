@@ -4,20 +4,20 @@
 #include "shared/hopper.cuh"
 
 // The runs of a cluster: of one strip each, from step `first` to `last`. A strip has `columns` for each block of the cluster. Shares
-// are equal by the columns of its first block, as the others go in step, and in order of strips. They go from the last
+// are equal by the bands of 64 columns of its first block, as the others go in step, and in order of strips. They go from the last
 // cluster to the first, because a block waits for sums of those behind its own, which have started before.
 struct StripRuns {
     unsigned strip = 0;
     int first = 0, last = 0, steps;
 
 private:
-    unsigned each, whole, rest;  // units of 8 columns of a strip's first block, whole strips, and units of the one behind these
+    unsigned each, whole, rest;  // bands of a strip's first block, whole strips, and bands of that of the one behind these
     unsigned next_strip, end_strip;
     int next_step, end_step;
 
     static __device__ __forceinline__ unsigned shares() { return gridDim.x / blocks_of_cluster(); }
 
-    // Where the share at a place begins. 32 bits count units times steps.
+    // Where the share at a place begins. 32 bits count bands times steps.
     __device__ __forceinline__ void begin_of(unsigned place, unsigned& strip, int& step) const {
         const unsigned all = (whole * each + rest) * steps;
         const unsigned at = all / shares() * place + min(all % shares(), place);
@@ -27,10 +27,10 @@ private:
     }
 
 public:
-    __device__ __forceinline__ StripRuns(unsigned n, unsigned columns, unsigned steps)
-        : steps(static_cast<int>(steps)), each(columns / 8) {
-        const unsigned of_cluster = each * blocks_of_cluster();
-        whole = n / 8 / of_cluster, rest = min(n / 8 % of_cluster, each);
+    __device__ __forceinline__ StripRuns(unsigned n, unsigned bands, unsigned steps)
+        : steps(static_cast<int>(steps)), each(bands) {
+        const unsigned all = (n + 63) / 64, of_cluster = bands * blocks_of_cluster();
+        whole = all / of_cluster, rest = min(all % of_cluster, bands);
         begin_of(place(), next_strip, next_step);
         begin_of(place() + 1, end_strip, end_step);
     }

@@ -1,7 +1,7 @@
 // C = finish(A B) of at most 32 rows, in 16 bits, where rows of A and B are of whole 16 bytes: B streams through shared memory.
 //
 // Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); (m k + k n + m n) 2 bytes, of which nearly all are B's.
-// Mapping: a block has 64, 128 or 256 columns of a strip of B, a cluster the strip, a step is 64 of k. All clusters share the
+// Mapping: a block has 64 or 128 columns of a strip of B, a cluster the strip, a step is 64 of k. All clusters share the
 //   steps of all strips equally, each a run of them that may begin and end amid strips. One warp has TMA fill a deep ring with
 //   boxes of B, strip after strip without a pause; A's piece of a step goes to all blocks of the cluster at once, from each
 //   of them in turn. Warpgroups multiply 64 columns each as wgmma's first operand, with the rows of A as its second. The
@@ -75,7 +75,7 @@ struct StripRing {
         if (thread == 1 && leader() != rank_in_cluster()) arrive_at(empty(), leader());
     }
     __device__ __forceinline__ void fill(
-        const CUtensorMap& a, const CUtensorMap& b, int column, int bands, int along_k, unsigned long long policy
+        const CUtensorMap& a, const CUtensorMap& b, int column, int bands, int along_k
     ) const {
         wait_for(empty(), phase ^ 1);
         unsigned char* const to = here();
@@ -87,7 +87,7 @@ struct StripRing {
         }
         for (int band = 0; band < bands; ++band) {
             unsigned char* const box = to + BYTES_A + band * BYTES_BAND;
-            copy_box_hinted(box, b, column + band * BAND, along_k, full(), policy);
+            copy_box_hinted(box, b, column + band * BAND, along_k, full(), EVICT_FIRST_POLICY);
         }
     }
 };
@@ -95,7 +95,7 @@ struct StripRing {
 template <int ROWS, int CONSUMERS, int STAGES, class MakeFinish>
 __device__ __forceinline__ void multiply_strips(
     const CUtensorMap& a, const CUtensorMap& b, SCALAR* c, unsigned m, unsigned n, unsigned k, const SharedSums& shared,
-    unsigned long long policy, const MakeFinish& make_finish
+    const MakeFinish& make_finish
 ) {
     constexpr int SUMS = ROWS / 2, COLUMNS = CONSUMERS * BAND;  // of a thread, of a block
     using Ring = StripRing<ROWS, CONSUMERS, STAGES>;
@@ -110,7 +110,7 @@ __device__ __forceinline__ void multiply_strips(
     }
     __syncwarp();
     if (blocks > 1) arrive_at_cluster();
-    StripRuns runs(n, COLUMNS, (k + STEP_K - 1) / STEP_K);
+    StripRuns runs(n, CONSUMERS, (k + STEP_K - 1) / STEP_K);
     Ring ring{stages};
     __syncthreads();
     if (blocks > 1) wait_for_cluster();
@@ -123,7 +123,7 @@ __device__ __forceinline__ void multiply_strips(
             const int left = static_cast<int>(n) - column;
             const int bands = max(min(left + BAND - 1, COLUMNS), 0) / BAND;
             for (int step = runs.first; step < runs.last; ++step, ring.next())
-                ring.fill(a, b, column, bands, step * STEP_K, policy);
+                ring.fill(a, b, column, bands, step * STEP_K);
         }
         __syncwarp();
     } else {
@@ -159,7 +159,7 @@ __device__ __forceinline__ void multiply_strips(
             }
             if (runs.last < runs.steps) {
                 const auto index_of = [&](unsigned other) { return index_at(runs.place() + 1 + other); };
-                shared.template add<CONSUMERS == 4 ? 8 : 24>(sum, runs.sharers(), index_of);
+                shared.add<24>(sum, runs.sharers(), index_of);
             }
             store_strip(sum, c, m, n, column, finish);
         }
@@ -172,11 +172,11 @@ __device__ __forceinline__ void multiply_strips(
 #define STRIPS_KERNEL(ROWS, COLUMNS, STAGES, FINISH, ...)                                                         \
     extern "C" __global__ void __launch_bounds__(COLUMNS / BAND * WARPGROUP + WARP, 1) strips_##ROWS##x##COLUMNS( \
         const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, SCALAR* c, long long m,     \
-        long long n, long long k, ulonglong2* sums, unsigned long long ticket, unsigned long long policy, ##__VA_ARGS__ \
+        long long n, long long k, ulonglong2* sums, unsigned long long ticket, ##__VA_ARGS__                      \
     ) {                                                                                                           \
         multiply_strips<ROWS, COLUMNS / BAND, STAGES>(                                                            \
             a, b, c, static_cast<unsigned>(m), static_cast<unsigned>(n), static_cast<unsigned>(k),                \
-            SharedSums{sums, ticket}, policy, [&] { return FINISH; });                                                    \
+            SharedSums{sums, ticket}, [&] { return FINISH; });                                                    \
     }
 #define STRIPS_KERNELS(...)                  \
     STRIPS_KERNEL(8, 64, 16, __VA_ARGS__)    \
@@ -186,8 +186,4 @@ __device__ __forceinline__ void multiply_strips(
     STRIPS_KERNEL(8, 128, 10, __VA_ARGS__)   \
     STRIPS_KERNEL(16, 128, 10, __VA_ARGS__)  \
     STRIPS_KERNEL(24, 128, 10, __VA_ARGS__)  \
-    STRIPS_KERNEL(32, 128, 10, __VA_ARGS__)  \
-    STRIPS_KERNEL(8, 256, 6, __VA_ARGS__)    \
-    STRIPS_KERNEL(16, 256, 6, __VA_ARGS__)   \
-    STRIPS_KERNEL(24, 256, 6, __VA_ARGS__)   \
-    STRIPS_KERNEL(32, 256, 6, __VA_ARGS__)
+    STRIPS_KERNEL(32, 128, 10, __VA_ARGS__)

@@ -1,6 +1,7 @@
 """Launches wgmma_strips.cuh, and chooses: products in 16 bits of at most 32 rows and a B of whole rows."""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,19 +12,19 @@ from roofscope.kernels.shared.tile_shares import new_ticket
 from roofscope.kernels.shared.whole_rows import is_whole
 
 MOST_ROWS = 32  # of A
-CLUSTERS = (1, 2, 4, 8)
+CLUSTERS = (2, 4, 8)  # a block alone is not in step with its neighbours
 _STEP = 64  # of k
-_UNIT = 8  # rows of A, of which a kernel takes a multiple, and columns that shares are counted in
+_UNIT = 8  # rows of A, of which a kernel takes a multiple
 _BAND = 64  # columns of a warpgroup
-POLICY = [0x12F0000000000000]
-_COUNTED = 2**32  # units times steps
+_COUNTED = 2**32  # bands times steps
 _LINE = 128  # bytes of a line of L2
 
-# About the times, fitted to those on an H200: to start, of memory, of what a box brings in vain of rows that
-# begin amid lines, and to add up the sums of a block that shares a strip.
-_START_NS, _BYTES_PER_NS = 3235, 4187
-_AMID_BYTES, _HALF_LINE_BYTES = 73, 47
-_SHARED_ELEMENT_NS = 0.24
+# About the times, fitted to some 900 of 120 products on an H200: to start, longer by a cluster; bytes of
+# memory, and of those that a box brings in vain of rows that begin amid lines, or halves; bytes of a
+# multiprocessor; and to add up the sums of those that share a strip.
+_START_NS, _CLUSTER_NS = 4338, 105
+_BYTES_PER_NS, _AMID_BYTES, _HALF_LINE_BYTES = 4173, 65, 21
+_BLOCK_BYTES_PER_NS, _SHARED_ELEMENT_NS = 141, 0.265
 _LEAST_ELEMENTS = 2**22  # of B
 
 
@@ -40,39 +41,43 @@ class Strips:
     @property
     def threads(self) -> int:
         """A warpgroup for each 64 columns, and a warp that copies."""
-        return self.columns // _BAND * 128 + 32
+        return self.bands * 128 + 32
 
     def shared_bytes(self, m: int) -> int:
         return self.stages * ((_rows(m) + self.columns) * _STEP * 2 + 16)
 
+    @property
+    def bands(self) -> int:
+        """Of 64 columns, each of a warpgroup."""
+        return self.columns // _BAND
+
+    def count(self, cluster: int, n: int) -> int:
+        """Strips that cover B."""
+        return -(-n // (self.columns * cluster))
+
     def work(self, cluster: int, n: int, k: int) -> int:
-        """Units of 8 columns times steps of the blocks that come first in their cluster: what is shared."""
-        whole, rest = divmod(n, self.columns * cluster)
-        return (whole * self.columns + min(rest, self.columns)) // _UNIT * -(-k // _STEP)
+        """Bands times steps of the blocks that come first in their cluster: what is shared."""
+        whole, rest = divmod(-(-n // _BAND), self.bands * cluster)
+        return (whole * self.bands + min(rest, self.bands)) * -(-k // _STEP)
 
     def shares(self, cluster: int, n: int, k: int, multiprocessors: int) -> int:
         """As many as there are clusters at once; none has less than a step."""
         # A cluster lies in one group of multiprocessors, whose number is no multiple of four.
         at_once = multiprocessors // cluster if cluster < 4 else multiprocessors * 10 // 11 // cluster
-        return max(min(at_once, self.work(cluster, n, k) * _UNIT // self.columns), 1)
+        return max(min(at_once, self.work(cluster, n, k) // self.bands), 1)
 
     def time_ns(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> float:
         """About the time, of clusters of so many blocks."""
-        amid = 0 if n * 2 % _LINE == 0 else _HALF_LINE_BYTES if n * 4 % _LINE == 0 else _AMID_BYTES
-        steps, shares = -(-k // _STEP), self.shares(cluster, n, k, multiprocessors)
-        steps_of_share = self.work(cluster, n, k) * _UNIT / self.columns / shares
-        sharers = max(steps / steps_of_share, 1)
-        bytes_of_b = 2 * n * k * (1 + amid / (2 * self.columns * cluster))
-        room = shares * cluster / multiprocessors  # a few multiprocessors less take all of memory's bandwidth
-        bytes_of_b *= max(1, 0.85 / room)
-        return (
-            _START_NS
-            + bytes_of_b / _BYTES_PER_NS
-            + _SHARED_ELEMENT_NS * _rows(m) * self.columns * (sharers if sharers > 1 else 0)
-        )
+        steps = self.work(cluster, n, k) / self.bands / self.shares(cluster, n, k, multiprocessors)
+        sharers = max(-(-k // _STEP) / steps, 1)
+        vain = 0 if n * 2 % _LINE == 0 else _HALF_LINE_BYTES if n * 4 % _LINE == 0 else _AMID_BYTES
+        memory_ns = 2 * n * k * (1 + vain / (2 * self.columns * cluster)) / _BYTES_PER_NS
+        block_ns = steps * (_rows(m) + self.columns) * 2 * _STEP / _BLOCK_BYTES_PER_NS
+        adding_ns = (sharers - 1) * _rows(m) * self.columns * _SHARED_ELEMENT_NS
+        return _START_NS + _CLUSTER_NS * math.log2(cluster) + math.hypot(memory_ns, block_ns) + adding_ns
 
 
-STRIPS = (Strips(64, 16), Strips(128, 10), Strips(256, 6))
+STRIPS = (Strips(64, 16), Strips(128, 10))
 
 
 def _rows(m: int) -> int:
@@ -84,7 +89,7 @@ def takes(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether A has few rows, all rows are of whole 16 bytes, and 32 bits count the steps."""
     (m, k), n = a.shape, b.shape[1]
     is_there = 0 < m <= MOST_ROWS and n * k > 0 and is_whole(a) and is_whole(b)
-    return is_there and -(-n // _UNIT) * -(-k // _STEP) < _COUNTED
+    return is_there and -(-n // _BAND) * -(-k // _STEP) < _COUNTED
 
 
 def multiply_strips(
@@ -95,11 +100,12 @@ def multiply_strips(
     *extra: Argument,
     strips: Strips,
     cluster: int,
+    shares: int | None = None,
 ) -> torch.Tensor:
     """C of matrices that these kernels take, by clusters of so many blocks a strip."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
-    blocks = strips.shares(cluster, n, k, program.multiprocessor_count) * cluster
+    blocks = (shares or strips.shares(cluster, n, k, program.multiprocessor_count)) * cluster
     # Each block leaves the sums of one strip at most, two beside a flag of as many bytes.
     sums = torch.empty((blocks, strips.columns, _rows(m), 2), dtype=torch.float32, device=a.device)
     program.launch(
@@ -114,7 +120,6 @@ def multiply_strips(
         k,
         sums,
         new_ticket(),
-        POLICY[0],
         *extra,
         shared_bytes=strips.shared_bytes(m),
         overlaps=True,

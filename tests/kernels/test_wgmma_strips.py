@@ -1,0 +1,117 @@
+"""Products of few rows by strips of B: shares of their steps, the maps, and when that is chosen."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip(
+    "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+)
+
+from roofscope.kernels.shared import wgmma_strips
+from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, Strips, multiply_strips
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.kernels.test_wgmma import machine_code
+from roofscope.tests.kernels.test_wgmma_classes import MULTIPROCESSORS, Recorder, box
+
+STEP = 64
+Runs = dict[int, list[tuple[int, int, int]]]
+
+
+def runs_of(strips: Strips, cluster: int, n: int, steps: int, shares: int) -> Runs:
+    """Strip, first and last step of each run, by place: as StripRuns of strip_shares.cuh."""
+    each, bands = strips.bands, -(-n // 64)
+    whole, rest = bands // (each * cluster), min(bands % (each * cluster), each)
+
+    def begin_of(place: int) -> tuple[int, int]:
+        together = (whole * each + rest) * steps
+        at = together // shares * place + min(together % shares, place)
+        strip = at // (each * steps)
+        wide = each if strip < whole else rest if strip == whole else 0
+        return strip, (at - strip * each * steps) // wide if wide else 0
+
+    def of_place(place: int) -> Iterator[tuple[int, int, int]]:
+        (strip, step), (end_strip, end_step) = begin_of(place), begin_of(place + 1)
+        while strip < end_strip:
+            yield strip, step, steps
+            strip, step = strip + 1, 0
+        if step < end_step:
+            yield strip, step, end_step
+
+    return {place: list(of_place(place)) for place in range(shares)}
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("strips", STRIPS)
+@pytest.mark.parametrize(
+    ("n", "k"), [(8, 8), (64, 4104), (2056, 1000), (4104, 2056), (4424, 9832), (60000, 72), (1000, 60000)]
+)
+def test_shares_are_equal_and_cover_each_step_once(strips: Strips, cluster: int, n: int, k: int) -> None:
+    """None is empty, and each leaves the sums of one strip at most, which those in front of it want."""
+    steps, shares = -(-k // STEP), strips.shares(cluster, n, k, MULTIPROCESSORS)
+    assert shares * cluster <= MULTIPROCESSORS
+    runs = runs_of(strips, cluster, n, steps, shares)
+    covered = [
+        (strip, step) for own in runs.values() for strip, low, high in own for step in range(low, high)
+    ]
+    count = -(-n // (strips.columns * cluster))
+    assert covered == [(strip, step) for strip in range(count) for step in range(steps)]
+    for own in runs.values():
+        assert own
+        assert all(low == 0 for _, low, _ in own[1:])
+    most = strips.work(cluster, n, k) / strips.bands / shares
+    for own in runs.values():
+        # A strip of fewer bands counts less, though blocks beside each other go in step.
+        steps_of_share = sum(high - low for _, low, high in own)
+        assert steps_of_share <= strips.bands * (most + 2)
+
+
+def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of as many rows of A as the kernel has room for; whole lines of B are not asked for."""
+    asked: list[tuple[tuple[int, int], dict[str, bool]]] = []
+
+    def noted(matrix: torch.Tensor, of_box: tuple[int, int], **given: bool) -> torch.Tensor:
+        asked.append((of_box, given))
+        return matrix
+
+    monkeypatch.setattr(wgmma_strips, "tensor_map", noted)
+    recorder: Any = Recorder()
+    a, b = (torch.randint(-4, 5, size).to(torch.bfloat16) for size in ((13, 200), (200, 1032)))
+    result = multiply_strips(recorder, a, b, torch.bfloat16, strips=STRIPS[0], cluster=2)
+    assert asked == [((16, STEP), {}), ((STEP, 64), {"brings_lines": False})]
+    ((name, grid, (of_a, of_b, c, *sizes), given),) = recorder.launches
+    assert (name, c is result) == ("strips_16x64", True)
+    assert sizes[:3] == [13, 1032, 200]
+    assert sizes[3].numel() == grid * 64 * 16 * 2
+    assert given["cluster"] == 2
+    made = torch.zeros(16, 9 * 128)
+    for own in runs_of(STRIPS[0], 2, 1032, 4, grid // 2).values():
+        for strip, first, last in own:
+            for step in range(first, last):
+                of_step = box(of_a, 0, step * STEP, 16, STEP).float()
+                for rank in range(2):
+                    column = (strip * 2 + rank) * 64
+                    of_block = box(of_b, step * STEP, column, STEP, 64).float()
+                    made[:, column : column + 64] += of_step @ of_block
+    assert torch.equal(made[:13, :1032], a.float() @ b.float())
+
+
+def test_each_ring_fits_into_shared_memory() -> None:
+    for strips in STRIPS:
+        for m in (1, 9, 17, 32):
+            assert strips.shared_bytes(m) <= 227 * 1024
+
+
+def test_strips_spill_nothing_and_wait_for_no_fence(tmp_path: Path) -> None:
+    """Sums that meet in memory go by words that hold their flag."""
+    source = tmp_path / "kernel.cu"
+    source.write_text(
+        '#include "shared/wgmma_strips.cuh"\n#include "matmul/finish.cuh"\nSTRIPS_KERNELS(Finish{})\n'
+    )
+    code = machine_code(source, Dtype.BFLOAT16, tmp_path)
+    assert len(set(re.findall(r"\.text\.(strips_\d+x\d+)", code))) == 4 * len(STRIPS)
+    assert not re.search(r"\b(STL|LDL)\b|MEMBAR\.\w+\.GPU", code)
