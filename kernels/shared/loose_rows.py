@@ -115,8 +115,6 @@ def multiply_ordered_rows(
 
 # About the times of a product, fitted to those of 159 sizes on an H200, and of few rows to 123 others.
 _COMMON_NS = 1690  # of tiles of wgmma, which their model leaves out
-# Tiles of few rows, as they were timed against strips.
-_FEW_TILES, _FEW_TILES_LESS_NS = 1.05, 700
 _PADDING_NS = 1080  # by one kernel, and for each element
 _PADDING_ELEMENT_NS = 0.0007
 _FEW_NS, _FEW_ROOM_NS = 3166, 123  # of rows that the kernel has room for
@@ -159,16 +157,16 @@ def faster_than_tiles(
     if lacking:
         tiles_ns += _PADDING_NS + lacking * _PADDING_ELEMENT_NS
     times: list[tuple[float, Product]] = []
+    strips = None if lacking else best_strips(a, b, multiprocessors)
+    if strips:
+        times.append(strips)
     if m == 1:
         times.append((one_row_choice(n, k, width_of(b), multiprocessors)[0], multiply_one_row))
-    elif m <= FEW and not best_strips(a, b, multiprocessors):
+    elif m <= FEW and not strips:
         width = _COLUMNS if is_whole(b) else LOOSE_COLUMNS
         times.append((few_rows_ns(m, n, k, width, multiprocessors), multiply_few_rows))
     if direct := direct_ns(a, b, multiprocessors):
         times.append((direct, multiply_direct_sums))
-    if not lacking and (strips := best_strips(a, b, multiprocessors)):
-        times.append(strips)
-        tiles_ns = tiles_ns * _FEW_TILES - _FEW_TILES_LESS_NS
     if lacking:
         if short := best_short(m, n, k, multiprocessors):
             time_ns, name = short

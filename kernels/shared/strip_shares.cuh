@@ -11,7 +11,7 @@ struct StripRuns {
     int first = 0, last = 0, steps;
 
 private:
-    unsigned each, whole, rest;  // bands of a strip's first block, whole strips, and bands of that of the one behind these
+    unsigned each, whole, rest;  // bands of a strip's first block, whole strips, and bands that are left for another
     unsigned next_strip, end_strip;
     int next_step, end_step;
 

@@ -19,12 +19,13 @@ _BAND = 64  # columns of a warpgroup
 _COUNTED = 2**32  # bands times steps
 _LINE = 128  # bytes of a line of L2
 
-# About the times, fitted to some 900 of 120 products on an H200: to start, longer by a cluster; bytes of
-# memory, and of those that a box brings in vain of rows that begin amid lines, or halves; bytes of a
-# multiprocessor; and to add up the sums of those that share a strip.
-_START_NS, _CLUSTER_NS = 4338, 105
-_BYTES_PER_NS, _AMID_BYTES, _HALF_LINE_BYTES = 4173, 65, 21
-_BLOCK_BYTES_PER_NS, _SHARED_ELEMENT_NS = 141, 0.265
+# About the times, fitted to some 700 of 120 products on an H200, and then moved so that the way of least time
+# by this model or that of tiles is a fast one: to start, longer by a cluster; bytes of memory, and of those that
+# a box brings in vain of rows that begin amid lines, or halves; bytes of a multiprocessor; and to add up the
+# sums of those that share a strip.
+_START_NS, _CLUSTER_NS = 4900, 100
+_BYTES_PER_NS, _AMID_BYTES, _HALF_LINE_BYTES = 4393, 65, 21
+_BLOCK_BYTES_PER_NS, _SHARED_ELEMENT_NS = 148, 0.252
 _LEAST_ELEMENTS = 2**22  # of B
 
 
@@ -50,10 +51,6 @@ class Strips:
     def bands(self) -> int:
         """Of 64 columns, each of a warpgroup."""
         return self.columns // _BAND
-
-    def count(self, cluster: int, n: int) -> int:
-        """Strips that cover B."""
-        return -(-n // (self.columns * cluster))
 
     def work(self, cluster: int, n: int, k: int) -> int:
         """Bands times steps of the blocks that come first in their cluster: what is shared."""
@@ -100,12 +97,11 @@ def multiply_strips(
     *extra: Argument,
     strips: Strips,
     cluster: int,
-    shares: int | None = None,
 ) -> torch.Tensor:
     """C of matrices that these kernels take, by clusters of so many blocks a strip."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
-    blocks = (shares or strips.shares(cluster, n, k, program.multiprocessor_count)) * cluster
+    blocks = strips.shares(cluster, n, k, program.multiprocessor_count) * cluster
     # Each block leaves the sums of one strip at most, two beside a flag of as many bytes.
     sums = torch.empty((blocks, strips.columns, _rows(m), 2), dtype=torch.float32, device=a.device)
     program.launch(

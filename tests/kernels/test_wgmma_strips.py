@@ -13,7 +13,10 @@ pytest.importorskip(
 )
 
 from roofscope.kernels.shared import wgmma_strips
+from roofscope.kernels.shared.loose_rows import faster_than_tiles
+from roofscope.kernels.shared.wgmma_plans import best as best_of_tiles
 from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, Strips, multiply_strips
+from roofscope.kernels.shared.whole_rows import pitch
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.test_wgmma import machine_code
 from roofscope.tests.kernels.test_wgmma_classes import MULTIPROCESSORS, Recorder, box
@@ -98,6 +101,31 @@ def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
                     of_block = box(of_b, step * STEP, column, STEP, 64).float()
                     made[:, column : column + 64] += of_step @ of_block
     assert torch.equal(made[:13, :1032], a.float() @ b.float())
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "is_chosen"),
+    [
+        (22, 9864, 27240, True),
+        (13, 9592, 34272, True),
+        (2, 6728, 62288, True),
+        (32, 1992, 37456, True),
+        (11, 4424, 9832, True),
+        (7, 40000, 8192, True),
+        (33, 9864, 27240, False),
+        (13, 9591, 34272, False),  # rows that begin anywhere
+        (13, 9592, 34271, False),
+        (24, 2048, 2048, False),  # little to stream
+        (32, 3224, 1560, False),
+    ],
+)
+def test_few_rows_are_streamed_by_where_that_is_faster(m: int, n: int, k: int, is_chosen: bool) -> None:
+    """Than tiles, as measured."""
+    a, b = (torch.empty(size, dtype=torch.bfloat16) for size in ((m, k), (k, n)))
+    steps, aligned = -(-k // 64), (pitch(k * 2, m) % 64 == 0, pitch(n * 2, k) % 64 == 0)
+    tiles_ns = best_of_tiles(m, n, steps, MULTIPROCESSORS, aligned)[1].time_ns
+    product: Any = faster_than_tiles(a, b, tiles_ns, MULTIPROCESSORS)
+    assert (getattr(product, "func", None) is multiply_strips) == is_chosen
 
 
 def test_each_ring_fits_into_shared_memory() -> None:

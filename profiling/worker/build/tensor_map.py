@@ -20,9 +20,7 @@ _TYPE_NAMES = {
 _LINE = 128  # bytes of a line of L2
 
 
-def tensor_map(
-    tensor: torch.Tensor, box: tuple[int, ...], *, brings_lines: bool = True
-) -> ctypes.Array[Any]:
+def tensor_map(tensor: torch.Tensor, box: tuple[int, ...], *, brings_lines: bool = True) -> ctypes.Array[Any]:
     """A tensor in boxes of as many dimensions, for ``const __grid_constant__ CUtensorMap``.
 
     Beyond its edges the tensor reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The tensor
