@@ -20,9 +20,9 @@ _COUNTED = 2**32  # bands times steps
 _LINE = 128  # bytes of a line of L2
 
 # About the times, fitted to some 700 of 120 products on an H200, and then moved so that the way of least time
-# by this model or that of tiles is a fast one: to start, longer by a cluster; bytes of memory, and of those that
-# a box brings in vain of rows that begin amid lines, or halves; bytes of a multiprocessor; and to add up the
-# sums of those that share a strip.
+# by this model or that of tiles is a fast one: to start, longer by a cluster; bytes of memory, and of those
+# that a box brings in vain of rows that begin amid lines, or halves; bytes of a multiprocessor; and to add up
+# the sums of those that share a strip.
 _START_NS, _CLUSTER_NS = 4900, 100
 _BYTES_PER_NS, _AMID_BYTES, _HALF_LINE_BYTES = 4393, 65, 21
 _BLOCK_BYTES_PER_NS, _SHARED_ELEMENT_NS = 148, 0.252
