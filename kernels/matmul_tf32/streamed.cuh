@@ -8,7 +8,7 @@
 //   are the 8. At a tile's end sums of warps meet in shared memory. Of a tile that several blocks share the one with its
 //   last piece adds up what the others leave in memory, in order. A block begins with its last tile, for which another waits,
 //   and waits for blocks before it, which have started before.
-// Idea: the tiles of shared/loose_tf32.cuh are whole rounds of blocks, of which the last is seldom full and each starts anew;
+// Idea: the tiles of shared/loose_tf32.cuh are whole rounds of blocks, of which the last is seldom full and each starts again;
 //   here copies never stop. cuda_few_rows has 16 bytes of B a lane under way and no more, and no tensor cores.
 #pragma once
 
@@ -22,7 +22,9 @@ constexpr int WARPS = 8, THREADS = WARPS * WARP;  // that multiply; another warp
 
 __device__ __forceinline__ void meet() { asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory"); }
 
-__device__ __forceinline__ int floats_past(const float* at) { return bytes_past(reinterpret_cast<const unsigned char*>(at)) / 4; }
+__device__ __forceinline__ int floats_past(const float* at) {
+    return bytes_past(reinterpret_cast<const unsigned char*>(at)) / 4;
+}
 
 // ROOM for rows of A.
 template <int TILE_, int STEP_, int ROOM_, int STAGES_, int WARPS_N>
@@ -32,7 +34,7 @@ struct Piece {
     using B = BulkRows<TILE, STEP * 4>;
     static constexpr int PITCH = B::PITCH / 4, STAGE = A::BYTES + B::BYTES;
     static constexpr int WARPS_K = WARPS / WARPS_N, SLICE = STEP / WARPS_K;
-    static constexpr int ROWS = TILE / WARPS_N / 16, COLUMNS = ROOM / 8;  // of a warp, in products
+    static constexpr int ROWS = TILE / WARPS_N / 16, COLUMNS = ROOM / 8;   // of a warp, in products
     static constexpr int PITCH_SUMS = TILE + 4, SUMS = ROOM * PITCH_SUMS;  // of C transposed: no two lanes in a bank
     static constexpr int ALL = TILE * ROOM, EACH = ALL / THREADS;          // sums of a tile, and of a thread
     static_assert(SLICE % 8 == 0 && ROWS * WARPS_N * 16 == TILE && EACH * THREADS == ALL);
@@ -242,7 +244,4 @@ __device__ __forceinline__ void multiply(
         streamed::multiply<Piece>(a, b, c, parts, static_cast<int>(m), n, static_cast<int>(k));                   \
     }
 // As streamed.py has them.
-#define STREAMED_KERNELS             \
-    STREAMED_KERNEL(32, 256, 8, 5, 1) \
-    STREAMED_KERNEL(64, 128, 16, 4, 1) \
-    STREAMED_KERNEL(64, 128, 32, 3, 2)
+#define STREAMED_KERNELS STREAMED_KERNEL(32, 512, 8, 2, 1)

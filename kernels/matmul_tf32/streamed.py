@@ -38,19 +38,17 @@ class Piece:
 
 
 # As in streamed.cuh.
-PIECES = (
-    Piece(32, 256, 8, stages=5, warps_n=1),
-    Piece(64, 128, 16, stages=4, warps_n=1),
-    Piece(64, 128, 32, stages=3, warps_n=2),
-)
-FEW = PIECES[-1].room  # rows of A
+PIECES = (Piece(32, 512, 8, stages=2, warps_n=1),)
+_LEAST_BYTES = 70_000_000  # of B, of less of which other tiles were as fast
 _MOST_PIECES, _MOST_K = 2**31, 2**29  # which 32 bits count
 
 
 def piece_of(m: int, n: int, k: int) -> Piece | None:
-    """Of the kernel for so many rows; None for more, and beyond 32-bit counts."""
+    """Of the kernel for so few rows of A and so much of B; None where none is faster than other tiles."""
     piece = next((piece for piece in PIECES if m <= piece.room), None)
-    return piece if piece and k < _MOST_K and piece.count(n, k) < _MOST_PIECES else None
+    if not piece or n * k * _FLOAT < _LEAST_BYTES:
+        return None
+    return piece if k < _MOST_K and piece.count(n, k) < _MOST_PIECES else None
 
 
 def launch(program: CudaProgram, piece: Piece, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
