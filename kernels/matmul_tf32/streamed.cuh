@@ -27,17 +27,17 @@ __device__ __forceinline__ int floats_past(const float* at) {
 }
 
 // ROOM for rows of A.
-template <int TILE_, int STEP_, int ROOM_, int STAGES_, int WARPS_N>
+template <int TILE_, int STEP_, int ROOM_, int STAGES_>
 struct Piece {
     static constexpr int TILE = TILE_, STEP = STEP_, ROOM = ROOM_, STAGES = STAGES_;
     using A = BulkRows<ROOM, STEP * 4>;
     using B = BulkRows<TILE, STEP * 4>;
     static constexpr int PITCH = B::PITCH / 4, STAGE = A::BYTES + B::BYTES;
-    static constexpr int WARPS_K = WARPS / WARPS_N, SLICE = STEP / WARPS_K;
-    static constexpr int ROWS = TILE / WARPS_N / 16, COLUMNS = ROOM / 8;   // of a warp, in products
+    static constexpr int SLICE = STEP / WARPS;                             // of a warp, along k
+    static constexpr int ROWS = TILE / 16, COLUMNS = ROOM / 8;             // of a warp, in products
     static constexpr int PITCH_SUMS = TILE + 4, SUMS = ROOM * PITCH_SUMS;  // of C transposed: no two lanes in a bank
     static constexpr int ALL = TILE * ROOM, EACH = ALL / THREADS;          // sums of a tile, and of a thread
-    static_assert(SLICE % 8 == 0 && ROWS * WARPS_N * 16 == TILE && EACH * THREADS == ALL);
+    static_assert(SLICE % 8 == 0 && ROWS * 16 == TILE && EACH * THREADS == ALL);
     using Sums = float[ROWS][COLUMNS][4];
 
     // A warp's slice of a piece. With LAST those from `left` on are not there.
@@ -68,8 +68,7 @@ struct Piece {
     // The thread's EACH sums of a tile out of those of warps.
     static __device__ __forceinline__ void join(float (&total)[EACH], const Sums& sum, float* sums) {
         const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-        float* const own =
-            sums + warp % WARPS_K * SUMS + lane % 4 * 2 * PITCH_SUMS + warp / WARPS_K * (ROWS * 16) + lane / 4;
+        float* const own = sums + warp * SUMS + lane % 4 * 2 * PITCH_SUMS + lane / 4;
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
@@ -84,7 +83,7 @@ struct Piece {
             const int at = i * THREADS + threadIdx.x;
             total[i] = 0.0f;
 #pragma unroll
-            for (int of = 0; of < WARPS_K; ++of) total[i] += sums[of * SUMS + at / TILE * PITCH_SUMS + at % TILE];
+            for (int of = 0; of < WARPS; ++of) total[i] += sums[of * SUMS + at / TILE * PITCH_SUMS + at % TILE];
         }
         meet();  // all have read
     }
@@ -202,9 +201,10 @@ __device__ __forceinline__ void multiply(
         });
         return;
     }
-    const int along_k = warp % P::WARPS_K * P::SLICE + lane % 4, row = warp / P::WARPS_K * (P::ROWS * 16) + lane / 4;
+    const int along_k = warp * P::SLICE + lane % 4;
     const int of_a = lane / 4 * P::PITCH + floats_past(a + lane / 4 * static_cast<long long>(k)) + along_k;
-    const int of_b = P::A::BYTES / 4 + row * P::PITCH + floats_past(b + lane / 4 * static_cast<long long>(k)) + along_k;
+    const int of_b =
+        P::A::BYTES / 4 + lane / 4 * P::PITCH + floats_past(b + lane / 4 * static_cast<long long>(k)) + along_k;
     share.each_tile([&](unsigned tile, unsigned first, unsigned last) {
         typename P::Sums sum = {};
         for (unsigned piece = first; piece < last; ++piece) {
@@ -234,14 +234,14 @@ __device__ __forceinline__ void multiply(
 
 }  // namespace streamed
 
-#define STREAMED_KERNEL(TILE, STEP, ROOM, STAGES, WARPS_N)                                                        \
+#define STREAMED_KERNEL(TILE, STEP, ROOM, STAGES)                                                                 \
     extern "C" __global__ void __launch_bounds__(streamed::THREADS + WARP, 1) streamed_##ROOM(                    \
         const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, float* sums,             \
         streamed::Flag* flags, streamed::Flag ticket, long long m, long long n, long long k                       \
     ) {                                                                                                           \
-        using Piece = streamed::Piece<TILE, STEP, ROOM, STAGES, WARPS_N>;                                         \
+        using Piece = streamed::Piece<TILE, STEP, ROOM, STAGES>;                                                  \
         const streamed::Parts<Piece::EACH> parts{sums, flags, ticket};                                            \
         streamed::multiply<Piece>(a, b, c, parts, static_cast<int>(m), n, static_cast<int>(k));                   \
     }
 // As streamed.py has them.
-#define STREAMED_KERNELS STREAMED_KERNEL(32, 512, 8, 2, 1)
+#define STREAMED_KERNELS STREAMED_KERNEL(32, 512, 8, 2)

@@ -20,7 +20,6 @@ class Piece:
     step: int
     room: int
     stages: int
-    warps_n: int  # side by side; the others share the step
 
     @property
     def name(self) -> str:
@@ -30,7 +29,7 @@ class Piece:
     def shared_bytes(self) -> int:
         """The ring with two barriers a stage, and sums of warps."""
         stage = (self.tile + self.room) * (self.step * _FLOAT + _WORD) + 2 * 8
-        return self.stages * stage + _WARPS // self.warps_n * self.room * (self.tile + 4) * _FLOAT
+        return self.stages * stage + _WARPS * self.room * (self.tile + 4) * _FLOAT
 
     def count(self, n: int, k: int) -> int:
         """Pieces of all of B."""
@@ -38,7 +37,7 @@ class Piece:
 
 
 # As in streamed.cuh.
-PIECES = (Piece(32, 512, 8, stages=2, warps_n=1),)
+PIECES = (Piece(32, 512, 8, stages=2),)
 _LEAST_BYTES = 70_000_000  # of B, of less of which other tiles were as fast
 _MOST_PIECES, _MOST_K = 2**31, 2**29  # which 32 bits count
 
