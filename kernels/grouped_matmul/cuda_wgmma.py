@@ -16,6 +16,7 @@ _FEW_BLOCKS = 2  # of a multiprocessor
 _MOST_RUNS = 2**16 - 1  # blocks beside each other
 _BUSY = 0.75  # of a block's warps, where blocks take turns: fewer read less than memory gives
 _SECTOR = 16  # elements that memory gives at least
+_MANY_TURNS = 4  # of a block, beside which it does not count where rows begin
 # Of rows that begin anywhere, fitted to 88 products on an H200: a round of blocks takes so long, and for each
 # of its turns; tiles so long, for each element along k, for each 16 bytes of any matrix, and of a copied one.
 _ROUND_NS, _TURN_NS = 3300, 2800
@@ -54,9 +55,10 @@ def run(program: CudaProgram, x: torch.Tensor, w: torch.Tensor, offsets: torch.T
 def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> bool:
     """Whether matrices are read as they lie: where most runs are one pass over them.
 
-    Tiles read rows of whole 16 bytes as fast where there are many, if k leaves warps of a block without work
-    or rows begin amid sectors. They take one run of all tokens much faster, and nobody on the host knows that
-    there is none: of such rows it would be two passes at most, while the others want a copy.
+    Tiles read rows of whole 16 bytes as fast where there are many, if k leaves warps of a block without work,
+    one of two turns is cut off, or rows begin amid sectors. They take one run of all tokens much faster, and
+    nobody on the host knows that there is none: of such rows it would be two passes at most, while the others
+    want a copy.
     """
     (tokens, k), (experts, n) = x.shape, w.shape[:2]
     runs = min(experts, tokens)
@@ -68,7 +70,9 @@ def suits_few_tokens(x: torch.Tensor, w: torch.Tensor, multiprocessors: int) -> 
         return False
     turns = -(-k // _FEW_TURN)
     is_one_round = -(-n // _FEW_ROWS) * runs <= _FEW_BLOCKS * multiprocessors
-    return is_one_round or (k % _SECTOR == 0 and k >= _BUSY * turns * _FEW_TURN)
+    if is_one_round or turns >= _MANY_TURNS or k == turns * _FEW_TURN:
+        return True
+    return turns != 2 and k % _SECTOR == 0 and k >= _BUSY * turns * _FEW_TURN
 
 
 def _beats_copies(tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> bool:

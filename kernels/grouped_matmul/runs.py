@@ -1,6 +1,7 @@
 """Which tile of cuda_wgmma.cu multiplies runs of rows: a model of the time, fitted to 133 products (H200).
 
-How long the runs are nobody on the host knows: they count as any length from none to twice the mean.
+How long the runs are nobody on the host knows: they count as any length from none to twice the mean, and of
+few tokens each goes to any expert.
 """
 
 import functools
@@ -18,7 +19,15 @@ _COPY_NS, _COPIED_PER_NS = 950, 2990  # of a copy that has rows of whole 16 byte
 _THREE_STEPS = 3  # of a tile of which a multiprocessor has three: more were slower than the model says
 # Rows times columns of C times k beyond which power bounds products, and what a step takes there (H100).
 _LARGE, _LARGE_STEP_NS = 5 * 10**10, {"tile_128x256_pair": 740, "tile_128x192": 570}
+_SEVERAL = 2  # tokens an expert, with which few have none
 _LOOSE_END = 0.67  # of a round's end more, where threads store odd rows of C
+
+
+def runs_of(tokens: int, experts: int) -> float:
+    """About the experts with a token, if each goes anywhere; all of them where most have several."""
+    if tokens >= _SEVERAL * experts:
+        return experts
+    return experts * (1 - (1 - 1 / experts) ** tokens)
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class RunsTile(Tile):
 
     def work_ns(self, tokens: int, experts: int, n: int, k: int, multiprocessors: int) -> float:
         """Of all rounds, where memory takes no time."""
-        runs, rows = min(experts, tokens), self.rows * self.cluster
+        runs, rows = runs_of(tokens, experts), self.rows * self.cluster
         of_run = max(tokens / runs / rows + 0.5, 1.0)
         full = runs * of_run * self.cluster * -(-n // self.columns) / (multiprocessors * self.at_once)
         rounds = full + _PAST_ONE + _OF_LAST * (math.ceil(full) - full) if full > 1 else 1.0
@@ -83,7 +92,7 @@ def best(
     """The tile of least time, and that; rows that are ``is_loose`` want a copy of both matrices."""
     sizes = (tokens, experts, n, k)
     steps = -(-k // _STEP)
-    memory_ns = 2 * (tokens * k + experts * n * k + tokens * n) / _BYTES_PER_NS
+    memory_ns = 2 * (tokens * k + runs_of(tokens, experts) * n * k + tokens * n) / _BYTES_PER_NS
     copy_ns = _COPY_NS + 2 * k * (tokens + experts * n) / _COPIED_PER_NS if is_loose else 0
     times = {
         name: tile.start_ns + math.hypot(tile.work_ns(*sizes, multiprocessors), memory_ns)

@@ -119,10 +119,12 @@ def choose(
     if not is_loose and name != _SMALL:
         name, tiles_ns = _best_of_whole(rows, vocab, multiprocessors, hidden)
     times = {name: tiles_ns}
-    if begins_whole and rows <= _MOST_ROWS_OF_RESIDUES and residues.takes(vocab, hidden):
+    room = few_rows.room_of(rows, hidden)
+    # Where few rows have the least room, residues were never faster, whatever their plans say.
+    is_least = room == few_rows.LEAST_ROOM
+    if begins_whole and not is_least and rows <= _MOST_ROWS_OF_RESIDUES and residues.takes(vocab, hidden):
         for name in RESIDUES:
             times[name] = _time_of_residues(name, rows, vocab, multiprocessors, hidden)
-    room = few_rows.room_of(rows, hidden)
     if room and (is_loose or rows <= _MOST_FEW_OF_WHOLE):
         grid = few_rows.grid_of(room, vocab, hidden, multiprocessors)
         is_shared = room > few_rows.LEAST_ROOM and grid.sharing > 1

@@ -21,13 +21,18 @@ CLUSTERS = (1, 2, 3, 4, 6, 8, 16)
 # and of three blocks a guess.
 _AT_ONCE = {2: 66, 3: 38, 4: 30, 6: 17, 8: 15, 16: 7}
 _OF_MULTIPROCESSORS = 132
+# Rows or columns of a narrow C, those that it has of the others, and k, as they were timed; what a tile that
+# is shared takes there beside the others.
+_NARROW, _LONG, _SHORT = 128, 2000, 700
+_SHARED_NARROW = 1.2
 
 
 @dataclass(frozen=True)
 class Tile:
     """A kernel's tile of C, its warps, those along k, stages of its ring.
 
-    ``blocks`` of a multiprocessor have registers, in TF32 and where the whole of float32 is multiplied.
+    ``blocks`` of a multiprocessor have registers, in TF32 and where the whole of float32 is multiplied. Of
+    a narrow C in TF32 one block a tile takes ``narrow`` times as long as it else would beside other tiles.
     """
 
     rows: int
@@ -38,6 +43,7 @@ class Tile:
     blocks: tuple[int, int]
     many: bool = False  # small blocks, of which more are at work at once
     pace: tuple[float, float] = (1, 1)  # times as long as the model's time, for both
+    narrow: float = 1
 
     @property
     def name(self) -> str:
@@ -75,23 +81,23 @@ class Tile:
 
 # As in loose_tf32.cuh; the last ones are of cuda_loose.cu of matmul_tf32 alone.
 TILES = (
-    Tile(16, 64, 8, 4, stages=3, blocks=(2, 1), pace=(1.05, 1.03)),
-    Tile(16, 128, 4, 1, stages=4, blocks=(2, 3), pace=(1.26, 0.99)),
-    Tile(32, 32, 4, 4, stages=3, blocks=(3, 2), pace=(0.90, 0.90)),
-    Tile(32, 64, 8, 4, stages=3, blocks=(1, 1), pace=(0.96, 1.03)),
-    Tile(32, 128, 4, 1, stages=4, blocks=(3, 2), pace=(1.14, 0.88)),
-    Tile(64, 32, 8, 4, stages=3, blocks=(1, 1), pace=(0.98, 0.99)),
-    Tile(64, 64, 8, 2, stages=3, blocks=(2, 1), pace=(0.97, 1.01)),
-    Tile(64, 128, 8, 1, stages=4, blocks=(2, 1), pace=(1.07, 0.94)),
-    Tile(128, 16, 8, 2, stages=3, blocks=(2, 1), pace=(1.04, 0.96)),
-    Tile(128, 32, 8, 2, stages=3, blocks=(1, 1), pace=(1.04, 1.03)),
-    Tile(128, 64, 8, 1, stages=4, blocks=(2, 1), pace=(1.15, 0.96)),
-    Tile(64, 64, 4, 1, stages=3, blocks=(4, 2), pace=(0.93, 0.89), many=True),
-    Tile(32, 64, 4, 1, stages=3, blocks=(6, 4), pace=(1.15, 1.06), many=True),
-    Tile(32, 32, 4, 2, stages=3, blocks=(5, 4), pace=(0.92, 0.92), many=True),
-    Tile(128, 128, 8, 1, stages=4, blocks=(1, 0), pace=(1.08, 1.00)),
-    Tile(64, 128, 4, 1, stages=3, blocks=(2, 0), pace=(0.97, 1.00), many=True),
-    Tile(128, 64, 4, 1, stages=3, blocks=(2, 0), pace=(1.05, 1.00), many=True),
+    Tile(16, 64, 8, 4, stages=3, blocks=(2, 1), pace=(1.05, 1.03), narrow=0.91),
+    Tile(16, 128, 4, 1, stages=4, blocks=(2, 3), pace=(1.26, 0.99), narrow=0.64),
+    Tile(32, 32, 4, 4, stages=3, blocks=(3, 2), pace=(0.90, 0.90), narrow=1.23),
+    Tile(32, 64, 8, 4, stages=3, blocks=(1, 1), pace=(0.96, 1.03), narrow=1.14),
+    Tile(32, 128, 4, 1, stages=4, blocks=(3, 2), pace=(1.14, 0.88), narrow=0.79),
+    Tile(64, 32, 8, 4, stages=3, blocks=(1, 1), pace=(0.98, 0.99), narrow=1.10),
+    Tile(64, 64, 8, 2, stages=3, blocks=(2, 1), pace=(0.97, 1.01), narrow=1.15),
+    Tile(64, 128, 8, 1, stages=4, blocks=(2, 1), pace=(1.07, 0.94), narrow=1.03),
+    Tile(128, 16, 8, 2, stages=3, blocks=(2, 1), pace=(1.04, 0.96), narrow=1.13),
+    Tile(128, 32, 8, 2, stages=3, blocks=(1, 1), pace=(1.04, 1.03), narrow=1.11),
+    Tile(128, 64, 8, 1, stages=4, blocks=(2, 1), pace=(1.15, 0.96), narrow=0.98),
+    Tile(64, 64, 4, 1, stages=3, blocks=(4, 2), pace=(0.93, 0.89), many=True, narrow=1.19),
+    Tile(32, 64, 4, 1, stages=3, blocks=(6, 4), pace=(1.15, 1.06), many=True, narrow=1.04),
+    Tile(32, 32, 4, 2, stages=3, blocks=(5, 4), pace=(0.92, 0.92), many=True, narrow=1.28),
+    Tile(128, 128, 8, 1, stages=4, blocks=(1, 0), pace=(1.08, 1.00), narrow=0.86),
+    Tile(64, 128, 4, 1, stages=3, blocks=(2, 0), pace=(0.97, 1.00), many=True, narrow=1.04),
+    Tile(128, 64, 4, 1, stages=3, blocks=(2, 0), pace=(1.05, 1.00), many=True, narrow=1.04),
 )
 
 
@@ -108,7 +114,7 @@ def multiply(
     if not m * n * k:
         return torch.zeros((m, n), device=a.device)
     tile, cluster = best(m, n, k, program.multiprocessor_count, whole)
-    loose_ns = time_ns(tile, cluster, m, n, k, program.multiprocessor_count, whole)
+    loose_ns = least_ns(m, n, k, program.multiprocessor_count, whole)
     if not whole and direct_tf32.is_faster(a, b, loose_ns, program.multiprocessor_count):
         many = direct_tf32.is_many(m, n, program.multiprocessor_count)
         return direct_tf32.launch(program, a, b, many=many)
@@ -199,8 +205,24 @@ def time_ns(tile: Tile, cluster: int, m: int, n: int, k: int, multiprocessors: i
 @functools.lru_cache(maxsize=4096)
 def best(m: int, n: int, k: int, multiprocessors: int, whole: bool) -> tuple[Tile, int]:
     """The tile and cluster of least time."""
-    ways = [(tile, cluster) for tile in tiles(whole) for cluster in CLUSTERS]
-    return min(ways, key=lambda way: time_ns(*way, m, n, k, multiprocessors, whole))
+    is_narrow = not whole and min(m, n) <= _NARROW and max(m, n) >= _LONG and k <= _SHORT
+
+    def time(way: tuple[Tile, int]) -> float:
+        tile, cluster = way
+        beside = (tile.narrow if cluster == 1 else _SHARED_NARROW) if is_narrow else 1
+        return beside * time_ns(*way, m, n, k, multiprocessors, whole)
+
+    return min(_ways(whole), key=time)
+
+
+@functools.lru_cache(maxsize=4096)
+def least_ns(m: int, n: int, k: int, multiprocessors: int, whole: bool) -> float:
+    """The least of all ways' times by the model, which other products are held against."""
+    return min(time_ns(*way, m, n, k, multiprocessors, whole) for way in _ways(whole))
+
+
+def _ways(whole: bool) -> list[tuple[Tile, int]]:
+    return [(tile, cluster) for tile in tiles(whole) for cluster in CLUSTERS]
 
 
 def tiles(whole: bool) -> tuple[Tile, ...]:
