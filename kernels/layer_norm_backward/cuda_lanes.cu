@@ -7,6 +7,7 @@
 //   thread each (norm_slab.cuh). The blocks stay, and layer_norm_backward_columns adds their sums over rows up, always in the
 //   same order.
 // Idea: the row groups of lanes of softmax/cuda_registers, and the persistent grid of cuda_persistent.
+#include "shared/norm_elements.cuh"
 #include "shared/norm_skewed.cuh"
 #include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
@@ -40,6 +41,25 @@ extern "C" __global__ void __launch_bounds__(256) layer_norm_backward_slab(
 ) {
     slab_gradients<true, 1>(dy, x, w, mean, rstd, dx, partial, rows, static_cast<int>(cols));
 }
+
+// Rows of some hundred columns that begin anywhere, a warp each.
+#define ELEMENTS_KERNEL(EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(ELEMENTS_THREADS, EACH > 6 ? 2 : 3)               \
+        layer_norm_backward_elements_##EACH(                                                        \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, \
+        const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx,   \
+        float* __restrict__ partial, long long rows, long long cols) {                             \
+        elements_gradients<true, EACH>(                                                            \
+            dy, x, w, mean, rstd, dx, partial, rows, static_cast<int>(cols));                     \
+    }
+
+ELEMENTS_KERNEL(3)
+ELEMENTS_KERNEL(4)
+ELEMENTS_KERNEL(5)
+ELEMENTS_KERNEL(6)
+ELEMENTS_KERNEL(7)
+ELEMENTS_KERNEL(8)
+ELEMENTS_KERNEL(10)
 
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \

@@ -1,4 +1,4 @@
-"""How the gradients of the norms of many short rows are launched: norm_lanes.cuh, norm_skewed.cuh."""
+"""How the gradients of the norms of many short rows are launched: norm_lanes.cuh and its kin."""
 
 from typing import NamedTuple
 
@@ -16,6 +16,9 @@ MOST_SLAB_COLS, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**15, 2**18
 RESERVED_BYTES = 1024  # of each block, by the driver
 SLAB_ROW_BYTES = 12  # beside dy and x: a weight, and what the row has
 LEAST_SLAB_BLOCKS = 4  # of a multiprocessor
+# Of longer rows that begin anywhere and have a warp each: elements of a lane, and blocks of a multiprocessor.
+ELEMENTS, FEWEST_ELEMENTS_ROWS = {3: 3, 4: 3, 5: 3, 6: 3, 7: 2, 8: 2, 10: 2}, 2**11
+SHORTEST_ELEMENTS_COLS = 65
 MOST_BLOCK_BYTES, MOST_RESIDENT_THREADS = 64 * 1024, 2048  # of shared memory; of a multiprocessor
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
 
@@ -47,6 +50,13 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
+    if not packed and not narrow and (found := _elements(rows, cols, program.multiprocessor_count)):
+        each, blocks = found
+        partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
+        arguments = (*inputs, dx, partial, rows, cols)
+        program.launch(f"{name}_elements_{each}", blocks, THREADS, *arguments, overlaps=True)
+        _add_up(program, name, partial, column_sums)
+        return
     if not packed and not narrow and (slab := _slab(program, inputs, dx)):
         partial = torch.empty((len(column_sums), slab.blocks, cols), dtype=torch.float32, device=x.device)
         arguments, shared = (*inputs, dx, partial, rows, cols), slab.shared_bytes
@@ -66,6 +76,14 @@ def launch_lanes(
     arguments = (*inputs, dx, partial, rows, cols)
     program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *arguments, overlaps=True)
     _add_up(program, name, partial, column_sums)
+
+
+def _elements(rows: int, cols: int, multiprocessors: int) -> tuple[int, int] | None:
+    """Elements of a lane and blocks, where a warp has a row: norm_elements.cuh."""
+    each = next((each for each in ELEMENTS if cols <= each * WARP), None)
+    if each is None or cols < SHORTEST_ELEMENTS_COLS or rows < FEWEST_ELEMENTS_ROWS:
+        return None
+    return each, min(ELEMENTS[each] * multiprocessors, -(-rows * WARP // THREADS))
 
 
 class _Slab(NamedTuple):

@@ -43,6 +43,8 @@ NORM_TILES = (
     Fitted(128, 2049, (4, 2), 4096, "padded"),
     Fitted(128, 4097, (8, 2), 8191, "padded"),
     Fitted(256, 1, (2, 1), 1024, "padded"),
+    Fitted(512, 2049, (2, 2), 8191, "narrow"),
+    Fitted(1024, 800, (2, 4), 2048, "narrow"),
     Fitted(1024, 2049, (2, 2)),
     Fitted(2048, 4097, (2, 4)),
     Fitted(2048, 265, (2, 4), only="narrow"),

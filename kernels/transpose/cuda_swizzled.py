@@ -83,7 +83,7 @@ def pitched_part(rows: int, cols: int, pack: int, multiprocessors: int) -> tuple
         beside = -(-ROWS_THREADS // (cols * pack)) * pack
         return "whole_rows", height, cols, min(beside, height // pack)
     if -(-rows // HEIGHT) * -(-cols // WIDTH) < FEW_BLOCKS * multiprocessors:
-        return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE
+        return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE // wider
     return "pitched", HEIGHT, WIDTH, BESIDE
 
 
