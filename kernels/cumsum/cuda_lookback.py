@@ -21,7 +21,7 @@ LONGEST_LOOSE_ROW_BYTES, LEAST_EMPTY_BYTES, BANKS_BYTES = 512, 4 * 1024 * 1024, 
 MOST_COLUMNS_ROWS, LEAST_OF_COLUMNS, COLUMNS = 2048, 128, ((2, 4), (4, 4), (8, 4), (8, 8))
 # Of float32 rows that a block of just enough warps holds: the fewest columns where rows are few, some, or
 # more than MOST_COLUMNS_ROWS; then packs of a lane, by the columns at most.
-FEW_HELD_ROWS, LEAST_HELD, LEAST_HELD_OF_SOME, LEAST_HELD_OF_MANY = 264, 2049, 513, 385
+FEW_HELD_ROWS, LEAST_HELD, LEAST_HELD_OF_SOME, LEAST_HELD_OF_MANY = 400, 1281, 513, 385
 HELD_WARPS, HELD_PACKS = 16, {1280: 2, 5000: 3, 8188: 4}
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each

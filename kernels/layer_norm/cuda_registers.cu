@@ -251,7 +251,6 @@ EXACT(EXACT_KERNEL, layer_norm)
 EXACT_KERNEL(layer_norm_eighths_12, 8, 12, 64, 4)
 EXACT_KERNEL(layer_norm_eighths_16, 8, 16, 96, 4)
 EXACT_KERNEL(layer_norm_eighths_20, 8, 20, 128, 4)
-EXACT_KERNEL(layer_norm_eighths_24, 8, 24, 160, 4)
 #endif
 
 template <bool PACKED>

@@ -50,19 +50,19 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
-    if not packed and not narrow and (found := _elements(rows, cols, program.multiprocessor_count)):
-        each, blocks = found
-        partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
-        arguments = (*inputs, dx, partial, rows, cols)
-        program.launch(f"{name}_elements_{each}", blocks, THREADS, *arguments, overlaps=True)
-        _add_up(program, name, partial, column_sums)
-        return
     if not packed and not narrow and (slab := _slab(program, inputs, dx)):
         partial = torch.empty((len(column_sums), slab.blocks, cols), dtype=torch.float32, device=x.device)
         arguments, shared = (*inputs, dx, partial, rows, cols), slab.shared_bytes
         program.launch(
             f"{name}_slab", slab.blocks, slab.threads, *arguments, shared_bytes=shared, overlaps=True
         )
+        _add_up(program, name, partial, column_sums)
+        return
+    if not packed and not narrow and (found := _elements(rows, cols, program.multiprocessor_count)):
+        each, blocks = found
+        partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
+        arguments = (*inputs, dx, partial, rows, cols)
+        program.launch(f"{name}_elements_{each}", blocks, THREADS, *arguments, overlaps=True)
         _add_up(program, name, partial, column_sums)
         return
     lanes = 1 << (packs - 1).bit_length()

@@ -26,7 +26,7 @@ _SHORTER_THAN_EXACT = 256
 # Of many rows that all begin on 16 bytes: columns for which accesses of fewer bytes may be the faster.
 _NARROWER_EXACT_COLS = range(513, 1025)
 # Of short rows on 8 bytes: elements of each of 8 lanes, of rows so long that all have all but one access.
-_EIGHTHS, _EIGHTHS_BYTES, _EIGHTHS_LANES, _FEWEST_EIGHTHS = (12, 16, 20, 24), 8, 8, 4097
+_EIGHTHS, _EIGHTHS_BYTES, _EIGHTHS_LANES, _FEWEST_EIGHTHS = (12, 16, 20), 8, 8, 2**14
 _SHORTEST_EIGHTHS = 65  # columns
 # In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
 # their rows, eight for each that there is and so many once.
@@ -94,7 +94,7 @@ def launch_rows(
     packed. ``slab``: how those that are not go by way of shared memory, where they are many. ``held``: there
     are ``<name>_held_8_1`` and so on for rows of 16-bit elements that a thread holds there. ``exact``: there
     are ``<name>_exact_12_by_8`` and so on for rows of 16-bit elements that are neither short nor long, where
-    many go by accesses of so many bytes at most. ``eighths``: there are ``<name>_eighths_12`` to ``_24`` for
+    many go by accesses of so many bytes at most. ``eighths``: there are ``<name>_eighths_12`` to ``_20`` for
     rows that start on 8 bytes, of which 8 lanes have one.
     """
     rows, cols = x.shape

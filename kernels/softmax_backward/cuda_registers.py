@@ -29,8 +29,8 @@ SPREAD_FROM_PACKS, LEAST_SHARED_PACKS, CUT_FROM_PACKS = 768, 256, 2048
 CLUSTER_PACKS = {4: (512, 56), 5: (384, 72), 6: (384, 72), 3: (512, 48)}
 CLUSTERS, MOST_CLUSTER, FEWER_ARE_ALLOWED = (8, 4, 16, 2), 16, ("sm_12",)  # blocks; there half of the most
 # Of many rows: packs of all blocks of a multiprocessor that are enough under way, its blocks; packs of one.
-ENOUGH_PACKS, ENOUGH_BLOCKS, LEAST_CLUSTER_PACKS, LEAST_CLUSTER_THREADS = 4000, 3, 320, 96
-LEAST_OF_LARGE_PACKS = 512  # of a block, of which sixteen share one of few rows
+ENOUGH_PACKS, ENOUGH_BLOCKS, LEAST_CLUSTER_PACKS, LEAST_CLUSTER_THREADS = 3600, 3, 320, 96
+LEAST_OF_LARGE_PACKS = 400  # of a block, of which sixteen share one of few rows
 PARTS, PART_REGISTERS = 4, 512  # of a multiprocessor, on which warps run; of a lane of one
 # Of a row that goes element by element, and elements of each.
 LANES_AND_EACH = ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4))
