@@ -23,6 +23,7 @@ _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
 _COPIED_PACKS = (2, 4, 8)  # and where bulk copies bring what the columns have
 _COPIED_FROM = 16 * _HELD_THREADS  # packs of a row
 _HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep
+_MANY_ROWS = 2048  # at most, that are kept where not all have room at once
 # Warps run on four parts of a multiprocessor, each of which has so many registers for a lane.
 _PARTS, _PART_REGISTERS = 4, 512
 # Blocks of a multiprocessor that the next rows' follow one by one, as well as if all ran at once; and how
@@ -41,6 +42,15 @@ class Copied(NamedTuple):
     rather: tuple[int, int] = (0, 0)
 
 
+class Many(NamedTuple):
+    """How clusters keep rows that are more than run at once, of up to so many packs and more than before."""
+
+    most: int  # packs of a row
+    blocks: int
+    packs: int  # of a thread
+    copied: bool = True
+
+
 class HeldRegisters(NamedTuple):
     """Registers of a thread that keeps a row, of 16-bit elements on Hopper, and which rows are kept so."""
 
@@ -50,6 +60,9 @@ class HeldRegisters(NamedTuple):
     most_packs: int = 10 << 10  # of all rows, of a multiprocessor
     vectors: int = 0  # of columns
     copied: Copied | None = None
+    # Of whole packs of 16-bit elements: rows of less than so many are not kept so where they are many.
+    least_of_many: int = 0
+    many: tuple[Many, ...] = ()
     by_8: bool = False  # whether there are kernels for rows that begin on 8 bytes, which are as good as packs
 
 
@@ -88,6 +101,17 @@ def held_shape(
     if copied and held.copied and copied.packs <= held.copied.rather[not aligned]:
         return copied
     return _shape_of_registers(rows, packs, multiprocessors, held, most, aligned) or copied
+
+
+def many_shape(rows: int, packs: int, held: HeldRegisters, most: int = MOST_CLUSTER) -> HeldShape | None:
+    """Of rows that held_shape leaves: small blocks, of which some wait while others read and write."""
+    if packs < held.least_of_many or rows > _MANY_ROWS:
+        return None
+    found = next((many for many in held.many if packs <= many.most), None)
+    if found is None or found.blocks > most:
+        return None
+    threads = _threads_of(found.blocks, found.packs, packs)
+    return HeldShape(found.blocks, found.packs, threads, found.copied)
 
 
 def _copied_shape(
