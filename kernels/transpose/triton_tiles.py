@@ -18,7 +18,7 @@ SIDE_BYTES = 256
 # Eight a multiprocessor of an H200: where they would be fewer, tiles are smaller. A thin matrix needs fewer.
 FEWEST_TILES, THIN = 1056, 64
 FEWEST_OBLONG = 700  # of 64 x 32 in 32 bits, which are faster than smaller ones although fewer
-OBLONG_WARPS = 8
+OBLONG_WARPS = 8  # where rows are fewer than columns
 FEWEST_THIN_TILES = 512  # so that all multiprocessors share a thin matrix, some tiles each
 SMALLEST_SIDES = 16  # of such a tile, which has so many times the side of a square one
 NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32 would have few
@@ -87,7 +87,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if x.numel():
         height, width = tile_of(rows, cols, SIDE_BYTES // x.element_size())
         warps = 8 if height * width > 4096 else 4
-        if x.element_size() == 4 and (height, width) == (64, 32) and min(rows, cols) > THIN:
+        if x.element_size() == 4 and (height, width) == (64, 32) and THIN < rows < cols:
             warps = OBLONG_WARPS
         if rows <= FLAT_ROWS and rows < cols and x.element_size() == 4 and height * width > FLAT:
             width, warps = FLAT // height, FLAT_WARPS
