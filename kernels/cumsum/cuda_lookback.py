@@ -19,9 +19,9 @@ LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 LONGEST_LOOSE_ROW_BYTES, LEAST_EMPTY_BYTES, BANKS_BYTES = 512, 4 * 1024 * 1024, 128
 # Of float32 rows, where they are no more: warps of a row, elements of a lane.
 MOST_COLUMNS_ROWS, LEAST_OF_COLUMNS, COLUMNS = 2048, 128, ((2, 4), (4, 4), (8, 4), (8, 8))
-# Of float32 rows that a block of just enough warps holds: the fewest columns where rows are few, some, or
-# more than MOST_COLUMNS_ROWS; then packs of a lane, by the columns at most.
-FEW_HELD_ROWS, LEAST_HELD, LEAST_HELD_OF_SOME, LEAST_HELD_OF_MANY = 400, 1281, 513, 385
+# Of float32 rows that a block of just enough warps holds: the fewest columns, by the rows at most, and of
+# more; then packs of a lane, by the columns at most.
+LEAST_HELD, LEAST_HELD_OF_MANY = {528: 2049, 1056: 1025, MOST_COLUMNS_ROWS: 513}, 385
 HELD_WARPS, HELD_PACKS = 16, {1280: 2, 5000: 3, 8188: 4}
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
@@ -137,8 +137,8 @@ def by_columns(rows: int, cols: int) -> Choice | None:
 
 def held_of(rows: int, cols: int) -> Choice | None:
     """A block a row, of just enough warps: held.cuh."""
-    least = LEAST_HELD_OF_SOME if rows <= MOST_COLUMNS_ROWS else LEAST_HELD_OF_MANY
-    if cols < (LEAST_HELD if rows <= FEW_HELD_ROWS else least):
+    least = next((least for most, least in LEAST_HELD.items() if rows <= most), LEAST_HELD_OF_MANY)
+    if cols < least:
         return None
     packs = next((packs for most, packs in HELD_PACKS.items() if cols <= most), None)
     if packs is None:

@@ -22,8 +22,6 @@ INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to coun
 WARPS, WARPS_OF_ODD, WARPS_OF_FEW, LONGER_THAN, WARPS_OF_LONGER = 4, 8, 8, 8192, 32
 ODD_WIDTH, LONG_WIDTH, FEWEST_LONG = 4096, 8192, 3072
 PAIRED, FEWEST_PAIRED = 2048, 4096  # columns of a tile that has two rows, of at least so many
-# The same of one that has four, where columns are odd, and its warps.
-QUADRUPLED, FEWEST_QUADRUPLED, WARPS_OF_QUADRUPLED = 512, 8192, 2
 
 
 @triton.jit
@@ -79,8 +77,6 @@ def run(
     width = triton.next_power_of_2(cols)
     height = 2 if width == PAIRED and rows >= FEWEST_PAIRED else stay_tile(rows, width)
     warps = warps_of(rows, cols, width)
-    if width == QUADRUPLED and cols % 2 and rows >= FEWEST_QUADRUPLED:
-        height, warps = 4, WARPS_OF_QUADRUPLED
     programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
     partial = torch.empty((programs, cols), dtype=torch.float32, device=x.device)
     _backward[(programs,)](dy, x, w, rstd, dx, partial, rows, cols, height, width, num_warps=warps)

@@ -23,7 +23,6 @@ _HELD_PACKS_ANY = (2, 4, 8)  # and anywhere
 _COPIED_PACKS = (2, 4, 8)  # and where bulk copies bring what the columns have
 _COPIED_FROM = 16 * _HELD_THREADS  # packs of a row
 _HELD_ROWS = 3  # of a multiprocessor, at most, which registers keep
-_MANY_ROWS = 2048  # at most, that are kept where not all have room at once
 # Warps run on four parts of a multiprocessor, each of which has so many registers for a lane.
 _PARTS, _PART_REGISTERS = 4, 512
 # Blocks of a multiprocessor that the next rows' follow one by one, as well as if all ran at once; and how
@@ -49,6 +48,7 @@ class Many(NamedTuple):
     blocks: int
     packs: int  # of a thread
     copied: bool = True
+    rows: int = 2048  # at most
 
 
 class HeldRegisters(NamedTuple):
@@ -105,10 +105,9 @@ def held_shape(
 
 def many_shape(rows: int, packs: int, held: HeldRegisters, most: int = MOST_CLUSTER) -> HeldShape | None:
     """Of rows that held_shape leaves: small blocks, of which some wait while others read and write."""
-    if packs < held.least_of_many or rows > _MANY_ROWS:
-        return None
-    found = next((many for many in held.many if packs <= many.most), None)
-    if found is None or found.blocks > most:
+    fits = (many for many in held.many if packs <= many.most and rows <= many.rows)
+    found = next(fits, None)
+    if found is None or packs < held.least_of_many or found.blocks > most:
         return None
     threads = _threads_of(found.blocks, found.packs, packs)
     return HeldShape(found.blocks, found.packs, threads, found.copied)

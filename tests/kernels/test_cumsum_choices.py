@@ -78,12 +78,13 @@ def test_cumsum_gives_warps_rows_that_begin_anywhere() -> None:
 
 def test_cumsum_gives_a_block_just_enough_warps() -> None:
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
-    assert module.held_of(400, 1280) is None
-    assert module.held_of(401, 512) is None
+    assert module.held_of(528, 2048) is None
+    assert module.held_of(1056, 1024) is None
+    assert module.held_of(2048, 512) is None
     assert module.held_of(5000, 384) is None
     assert module.held_of(5000, 8189) is None
     for cols in (513, 1024, 1280, 1281, 2049, 4096, 4999, 5000, 5001, 8185, 8188):
-        chosen = module.held_of(3001 if cols < 1281 else 1, cols)
+        chosen = module.held_of(3001 if cols < 2049 else 1, cols)
         packs = int(chosen.name.removeprefix("held_"))
         assert f"HELD_KERNEL({packs})" in text
         room = chosen.threads * packs * 4

@@ -190,6 +190,8 @@ def test_few_rows_are_kept_in_registers(rows: int, cols: int, shape: tuple[int, 
         ("add_rms_norm", 677, 43_192, None),
         ("softmax", 430, 81_256, (8, 8, 160, False)),
         ("softmax", 515, 36_672, None),
+        ("softmax", 1294, 69_024, None),
+        ("softmax", 1605, 64_864, (8, 8, 128, False)),
         ("layer_norm", 515, 56_672, None),
     ],
 )
