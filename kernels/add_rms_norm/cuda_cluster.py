@@ -2,13 +2,16 @@
 
 import torch
 
-from roofscope.kernels.shared.held_rows import Copied, HeldRegisters
+from roofscope.kernels.shared.held_rows import Copied, HeldRegisters, Many
 from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**19"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 COPIED = Copied((48, 64, 128), (48, 64, 128), (4, 8))
-HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 168), vectors=1, copied=COPIED)
+MANY = (Many(12_288, 16, 4),)
+HELD = HeldRegisters(
+    *((32, 40, 64, 128), (56, 80, 168)), vectors=1, copied=COPIED, least_of_many=5400, many=MANY
+)
 
 
 def run(

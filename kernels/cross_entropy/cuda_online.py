@@ -76,6 +76,8 @@ LEAST_CLUSTER_THREADS, MOST_CLUSTER_THREADS = 128, 512
 MOST_THREADS_AT_ONCE = 2048  # of a multiprocessor
 # Of a thread, as in row_clusters.cuh, and where more threads have nothing else to do.
 PACKS_AT_ONCE, FEW_PACKS = 4, 2
+# Of more rows, up to as many as run at once, which a block has under way at once.
+MIDDLE_ROW_BYTES, MIDDLE_THREADS = range(8 * 1024, 16 * 1024 + 1), 256
 
 # ---- Fewer rows, in registers ----------------------------------------------------------------------
 FEW_HELD_BLOCKS = 3  # of a multiprocessor at most, where all rows have CLUSTERS[-1]
@@ -136,6 +138,10 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
             arguments = (logits, labels, loss, rows, cols, STAGES, ring.stage_bytes)
             blocks, shared = program.multiprocessor_count, ring.shared_bytes
             program.launch(ring.name, blocks, ring.threads, *arguments, shared_bytes=shared, overlaps=True)
+            return loss
+        if row_bytes in MIDDLE_ROW_BYTES and rows <= at_once:
+            arguments = (logits, labels, loss, cols)
+            program.launch("cross_entropy_block", rows, MIDDLE_THREADS, *arguments, overlaps=True)
             return loss
     if short := short_kernel(rows, cols, logits, program.multiprocessor_count):
         program.launch(*short, logits, labels, loss, rows, cols, overlaps=True)

@@ -10,7 +10,8 @@
 //   It reads them while the words that it waits on are still being zeroed, if all blocks run at once. On Hopper so many
 //   long rows that each multiprocessor has several tiles come through rings (ring.cuh), and few rows of some hundred
 //   kilobytes or more have clusters (cluster.cuh). Where short rows begin on no 16 bytes and are many, a thread has one,
-//   in shared memory; of some hundred rows or columns some warps have one, element by element (columns.cuh).
+//   in shared memory; of some hundred rows or columns some warps have one, element by element (columns.cuh), and of some
+//   thousand columns a block of just enough warps holds one (held.cuh).
 // Idea: rows that cuda_naive gives to one thread are shared by many, whose sums meet in a scan: Merrill and Garland,
 //   "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds whatever has become known by
 //   then, and float sums differ from call to call. Here a tile looks back to the start of its group of GROUP tiles and
@@ -18,6 +19,7 @@
 //   addition, and a chain of one wait in GROUP tiles.
 #include "cumsum/cluster.cuh"
 #include "cumsum/columns.cuh"
+#include "cumsum/held.cuh"
 #include "cumsum/lookback.cuh"
 #include "cumsum/ring.cuh"
 #include "cumsum/tile.cuh"
@@ -158,6 +160,18 @@ COLUMNS_KERNEL(2, 4)
 COLUMNS_KERNEL(4, 4)
 COLUMNS_KERNEL(8, 4)
 COLUMNS_KERNEL(8, 8)
+
+// Rows that a block holds: held.cuh.
+#define HELD_KERNEL(PACKS)                                                                      \
+    extern "C" __global__ void __launch_bounds__(MOST_HELD_WARPS * WARP) cumsum_held_##PACKS(   \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) { \
+        start_early();                                                                          \
+        cumsum_of_held<PACKS>(x, y, rows, cols);                                                \
+    }
+
+HELD_KERNEL(2)
+HELD_KERNEL(3)
+HELD_KERNEL(4)
 
 // ---- Long rows ---------------------------------------------------------------------------------
 

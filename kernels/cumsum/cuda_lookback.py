@@ -19,6 +19,10 @@ LONGEST_SLAB_ROW_BYTES, FEWEST_SLAB_ROWS = 256, 4096
 LONGEST_LOOSE_ROW_BYTES, LEAST_EMPTY_BYTES, BANKS_BYTES = 512, 4 * 1024 * 1024, 128
 # Of float32 rows, where they are no more: warps of a row, elements of a lane.
 MOST_COLUMNS_ROWS, LEAST_OF_COLUMNS, COLUMNS = 2048, 128, ((2, 4), (4, 4), (8, 4), (8, 8))
+# Of float32 rows that a block of just enough warps holds: the fewest columns, by the rows at most, and of
+# more; then packs of a lane, by the columns at most.
+LEAST_HELD, LEAST_HELD_OF_MANY = {528: 2049, 1056: 1025, MOST_COLUMNS_ROWS: 513}, 385
+HELD_WARPS, HELD_PACKS = 16, {1280: 2, 5000: 3, 8188: 4}
 SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel takes longer than a few tiles
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
 # Of all rows that come through rings, which take some microseconds until all of them are full. Of 16-bit
@@ -66,12 +70,16 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         launch_slab(program, "cumsum", slab, x, y, rows, cols)
         return y
     row_bytes = cols * x.element_size()
-    if x.element_size() == RING_ELEMENT_BYTES and (found := by_columns(rows, cols)):
-        launch(program, x, y, found)
-        return y
+    is_hopper = program.architecture.startswith(HOPPER)
+    if x.element_size() == RING_ELEMENT_BYTES:
+        are_aligned = x.data_ptr() % PACK_BYTES == y.data_ptr() % PACK_BYTES == 0
+        has_cluster = is_hopper and by_cluster(rows, row_bytes)
+        held = held_of(rows, cols) if are_aligned and not has_cluster else None
+        if found := held or by_columns(rows, cols):
+            launch(program, x, y, found)
+            return y
     if x.data_ptr() % PACK_BYTES or row_bytes % PACK_BYTES:
         row_bytes += PACK_BYTES  # of packs that lie only partly in the row
-    is_hopper = program.architecture.startswith(HOPPER)
     has_rings = is_hopper and x.element_size() == RING_ELEMENT_BYTES
     chosen = choose(rows, row_bytes, program.multiprocessor_count, is_hopper=is_hopper, has_rings=has_rings)
     launch(program, x, y, chosen)
@@ -125,6 +133,20 @@ def by_columns(rows: int, cols: int) -> Choice | None:
         if cols <= warps * WARP * each:
             return Choice(f"columns_{warps}_{each}", rows, warps * WARP)
     return None
+
+
+def held_of(rows: int, cols: int) -> Choice | None:
+    """A block a row, of just enough warps: held.cuh."""
+    least = next((least for most, least in LEAST_HELD.items() if rows <= most), LEAST_HELD_OF_MANY)
+    if cols < least:
+        return None
+    packs = next((packs for most, packs in HELD_PACKS.items() if cols <= most), None)
+    if packs is None:
+        return None
+    pack = PACK_BYTES // RING_ELEMENT_BYTES
+    skewed = cols + pack - 1 if cols % pack else cols  # a row's first pack may begin before it
+    warps = -(-skewed // (packs * pack * WARP))
+    return Choice(f"held_{packs}", rows, warps * WARP)
 
 
 def by_cluster(rows: int, row_bytes: int) -> Choice | None:

@@ -212,9 +212,11 @@ __device__ __forceinline__ void normalise_exactly(
 ) {
     using Row = ExactRow<LANES, EACH, LEAST, WIDTH>;
     const Row row(cols);
-    if (row.row >= rows) return;
+    const bool is_row = row.row < rows;
+    if (LANES >= WARP && !is_row) return;
+    x += (is_row ? row.row : rows - 1) * cols;  // the other lanes of a warp wait for all
     typename Row::Access accesses[Row::ACCESSES], weights[Row::ACCESSES], shifts[Row::ACCESSES];
-    row.load(x + row.row * cols, accesses);
+    row.load(x, accesses);
     row.load(w, weights);
     row.load(b, shifts);
     float values[EACH];
@@ -233,7 +235,7 @@ __device__ __forceinline__ void normalise_exactly(
             of_access[i] = fmaf(values[a * WIDTH + i] * scale, weight.x, shift.x);
             of_access[i + 1] = fmaf(values[a * WIDTH + i + 1] * scale, weight.y, shift.y);
         }
-        row.store(y + row.row * cols, a, of_access);
+        if (is_row) row.store(y + row.row * cols, a, of_access);
     }
 }
 
@@ -245,6 +247,10 @@ __device__ __forceinline__ void normalise_exactly(
         normalise_exactly<LANES, EACH, LEAST, WIDTH>(x, w, b, y, rows, cols);                                 \
     }
 EXACT(EXACT_KERNEL, layer_norm)
+// Short rows that begin on 8 bytes.
+EXACT_KERNEL(layer_norm_eighths_12, 8, 12, 64, 4)
+EXACT_KERNEL(layer_norm_eighths_16, 8, 16, 96, 4)
+EXACT_KERNEL(layer_norm_eighths_20, 8, 20, 128, 4)
 #endif
 
 template <bool PACKED>

@@ -3,10 +3,11 @@
 // Formula: with h = (x - mean_r) rstd_r and g = dy w: dx = rstd_r (g - mean_c g - h mean_c(g h)), dw[c] = sum_r
 //   dy h, db[c] = sum_r dy. 12 rows cols FLOP, (3 rows cols + 3 cols) s + 8 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
-//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), or where they are short and very many a
-//   thread each (norm_slab.cuh). The blocks stay, and layer_norm_backward_columns adds their sums over rows up, always in the
+//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), of some hundred columns one
+//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and layer_norm_backward_columns adds their sums over rows up, always in the
 //   same order.
 // Idea: the row groups of lanes of softmax/cuda_registers, and the persistent grid of cuda_persistent.
+#include "shared/norm_elements.cuh"
 #include "shared/norm_skewed.cuh"
 #include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
@@ -40,6 +41,25 @@ extern "C" __global__ void __launch_bounds__(256) layer_norm_backward_slab(
 ) {
     slab_gradients<true, 1>(dy, x, w, mean, rstd, dx, partial, rows, static_cast<int>(cols));
 }
+
+// Rows of some hundred columns that begin anywhere, a warp each.
+#define ELEMENTS_KERNEL(EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(ELEMENTS_THREADS, EACH > 6 ? 2 : 3)               \
+        layer_norm_backward_elements_##EACH(                                                        \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, \
+        const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx,   \
+        float* __restrict__ partial, long long rows, long long cols) {                             \
+        elements_gradients<true, EACH>(                                                            \
+            dy, x, w, mean, rstd, dx, partial, rows, static_cast<int>(cols));                     \
+    }
+
+ELEMENTS_KERNEL(3)
+ELEMENTS_KERNEL(4)
+ELEMENTS_KERNEL(5)
+ELEMENTS_KERNEL(6)
+ELEMENTS_KERNEL(7)
+ELEMENTS_KERNEL(8)
+ELEMENTS_KERNEL(10)
 
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \

@@ -2,13 +2,21 @@
 
 import torch
 
-from roofscope.kernels.shared.held_rows import Copied, HeldRegisters
+from roofscope.kernels.shared.held_rows import Copied, HeldRegisters, Many
 from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 COPIED = Copied((40, 56, 80), (40, 64, 80), (8, 0))
-HELD = HeldRegisters((32, 40, 64, 128), (56, 80, 128), vectors=1, copied=COPIED, by_8=True)
+MANY = (Many(4096, 8, 4, copied=False), Many(8192, 8, 8), Many(12_288, 16, 8))
+HELD = HeldRegisters(
+    *((32, 40, 64, 128), (56, 80, 128)),
+    vectors=1,
+    copied=COPIED,
+    by_8=True,
+    least_of_many=3800,
+    many=MANY,
+)
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:

@@ -3,11 +3,12 @@
 // Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
 //   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
-//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), or where they are short and very many a
-//   thread each (norm_slab.cuh). The blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in
+//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), of some hundred columns one
+//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in
 //   the same order. Few short rows have a block each, beside blocks of columns (apart.cuh).
 // Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
 #include "rms_norm_backward/apart.cuh"
+#include "shared/norm_elements.cuh"
 #include "shared/norm_skewed.cuh"
 #include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
@@ -41,6 +42,25 @@ extern "C" __global__ void __launch_bounds__(256) rms_norm_backward_slab(
     slab_gradients<false, 1>(dy, x, w, nullptr, rstd, dx, partial, rows, static_cast<int>(cols));
 }
 
+// Rows of some hundred columns that begin anywhere, a warp each.
+#define ELEMENTS_KERNEL(EACH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(ELEMENTS_THREADS, EACH > 6 ? 2 : 3)               \
+        rms_norm_backward_elements_##EACH(                                                        \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx,                                   \
+        float* __restrict__ partial, long long rows, long long cols) {                             \
+        elements_gradients<false, EACH>(                                                            \
+            dy, x, w, nullptr, rstd, dx, partial, rows, static_cast<int>(cols));                     \
+    }
+
+ELEMENTS_KERNEL(3)
+ELEMENTS_KERNEL(4)
+ELEMENTS_KERNEL(5)
+ELEMENTS_KERNEL(6)
+ELEMENTS_KERNEL(7)
+ELEMENTS_KERNEL(8)
+ELEMENTS_KERNEL(10)
+
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) rms_norm_backward_skewed_##GROUP( \
@@ -68,6 +88,7 @@ GROUP_KERNEL(512, 512, 1)
 APART_KERNEL(1)
 APART_KERNEL(2)
 APART_KERNEL(4)
+APART_KERNEL(8)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(

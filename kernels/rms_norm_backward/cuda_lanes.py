@@ -6,10 +6,10 @@ from roofscope.kernels.shared.norm_lanes import launch_lanes
 
 DOMAIN = (
     "cols * s <= 512 - 16 + s or cols * s == 512 or cols * s % 16 != 0 and cols * s <= 8192 - 16 + s "
-    "or rows <= 128 and cols <= 2048"
+    "or rows <= 128 and cols <= 4096"
 )
 MOST_ROWS = 128  # each by a block, beside blocks of columns
-APART_THREADS, EACH = 512, (1, 2, 4)  # of a block; elements of a thread
+APART_THREADS, EACH = 512, (1, 2, 4, 8)  # of a block; elements of a thread
 WARP = 32
 
 

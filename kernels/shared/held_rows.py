@@ -41,6 +41,16 @@ class Copied(NamedTuple):
     rather: tuple[int, int] = (0, 0)
 
 
+class Many(NamedTuple):
+    """How clusters keep rows that are more than run at once, of up to so many packs and more than before."""
+
+    most: int  # packs of a row
+    blocks: int
+    packs: int  # of a thread
+    copied: bool = True
+    rows: int = 2048  # at most
+
+
 class HeldRegisters(NamedTuple):
     """Registers of a thread that keeps a row, of 16-bit elements on Hopper, and which rows are kept so."""
 
@@ -50,6 +60,9 @@ class HeldRegisters(NamedTuple):
     most_packs: int = 10 << 10  # of all rows, of a multiprocessor
     vectors: int = 0  # of columns
     copied: Copied | None = None
+    # Of whole packs of 16-bit elements: rows of less than so many are not kept so where they are many.
+    least_of_many: int = 0
+    many: tuple[Many, ...] = ()
     by_8: bool = False  # whether there are kernels for rows that begin on 8 bytes, which are as good as packs
 
 
@@ -88,6 +101,16 @@ def held_shape(
     if copied and held.copied and copied.packs <= held.copied.rather[not aligned]:
         return copied
     return _shape_of_registers(rows, packs, multiprocessors, held, most, aligned) or copied
+
+
+def many_shape(rows: int, packs: int, held: HeldRegisters, most: int = MOST_CLUSTER) -> HeldShape | None:
+    """Of rows that held_shape leaves: small blocks, of which some wait while others read and write."""
+    fits = (many for many in held.many if packs <= many.most and rows <= many.rows)
+    found = next(fits, None)
+    if found is None or packs < held.least_of_many or found.blocks > most:
+        return None
+    threads = _threads_of(found.blocks, found.packs, packs)
+    return HeldShape(found.blocks, found.packs, threads, found.copied)
 
 
 def _copied_shape(

@@ -1,4 +1,4 @@
-"""How the gradients of the norms of many short rows are launched: norm_lanes.cuh, norm_skewed.cuh."""
+"""How the gradients of the norms of many short rows are launched: norm_lanes.cuh and its kin."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,14 @@ THREADS = 256  # as in norm_lanes.cuh, and as in norm_skewed.cuh, or those of a 
 MOST_GROUP = 512  # threads of a row
 LEAST_ACCESS = 4  # bytes on which all rows begin whose lanes need not begin earlier
 # Of rows that begin anywhere and have a thread each.
-MOST_SLAB_COLS, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 128, 2**15, 2**18
+MOST_SLAB_COLS, FEWEST_SLAB_ROWS, LEAST_SLAB_ELEMENTS = 64, 2**15, 2**18
 RESERVED_BYTES = 1024  # of each block, by the driver
 SLAB_ROW_BYTES = 12  # beside dy and x: a weight, and what the row has
 LEAST_SLAB_BLOCKS = 4  # of a multiprocessor
+# Of longer rows of 16 bits that begin anywhere and have a warp each: elements of a lane, and blocks of a
+# multiprocessor.
+ELEMENTS, FEWEST_ELEMENTS_ROWS = {3: 3, 4: 3, 5: 3, 6: 3, 7: 2, 8: 2, 10: 2}, 2**11
+SHORTEST_ELEMENTS_COLS, ELEMENT_BYTES = MOST_SLAB_COLS + 1, 2
 MOST_BLOCK_BYTES, MOST_RESIDENT_THREADS = 64 * 1024, 2048  # of shared memory; of a multiprocessor
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
 
@@ -47,6 +51,13 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
+    if not packed and not narrow and (found := _elements(x, program.multiprocessor_count)):
+        each, blocks = found
+        partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
+        arguments = (*inputs, dx, partial, rows, cols)
+        program.launch(f"{name}_elements_{each}", blocks, THREADS, *arguments, overlaps=True)
+        _add_up(program, name, partial, column_sums)
+        return
     if not packed and not narrow and (slab := _slab(program, inputs, dx)):
         partial = torch.empty((len(column_sums), slab.blocks, cols), dtype=torch.float32, device=x.device)
         arguments, shared = (*inputs, dx, partial, rows, cols), slab.shared_bytes
@@ -66,6 +77,16 @@ def launch_lanes(
     arguments = (*inputs, dx, partial, rows, cols)
     program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *arguments, overlaps=True)
     _add_up(program, name, partial, column_sums)
+
+
+def _elements(x: torch.Tensor, multiprocessors: int) -> tuple[int, int] | None:
+    """Elements of a lane and blocks, where a warp has a row: norm_elements.cuh."""
+    rows, cols = x.shape
+    each = next((each for each in ELEMENTS if cols <= each * WARP), None)
+    is_short = cols < SHORTEST_ELEMENTS_COLS or rows < FEWEST_ELEMENTS_ROWS
+    if each is None or is_short or x.element_size() != ELEMENT_BYTES:
+        return None
+    return each, min(ELEMENTS[each] * multiprocessors, -(-rows * WARP // THREADS))
 
 
 class _Slab(NamedTuple):

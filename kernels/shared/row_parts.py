@@ -22,10 +22,12 @@ from roofscope.kernels.shared.held_rows import (
     clusters_at_once,
     held_shape,
     launch_held,
+    many_shape,
 )
 from roofscope.kernels.shared.limits import shared_limit
 
 _PACK_BYTES = 16
+_MANY_BYTES = 2  # of an element of many rows that registers keep
 _WARP = 32
 _LINE_PACKS = 8  # as in row_parts.cuh
 _MOST_THREADS = 512  # as in row_parts.cuh
@@ -136,7 +138,10 @@ def launch_clusters(
         packs, beside = divmod(row_bytes, _PACK_BYTES)
         multiprocessors = program.multiprocessor_count
         aligned = are_aligned(beside, held.by_8)
-        if found := held_shape(rows, packs, multiprocessors, held, most, aligned=aligned):
+        found = held_shape(rows, packs, multiprocessors, held, most, aligned=aligned)
+        if found is None and not beside and x.element_size() == _MANY_BYTES:
+            found = many_shape(rows, packs, held, most)
+        if found:
             launch_held(program, name, found, x, *others, vectors=held.vectors, by_8=held.by_8)
             return
     shared_bytes = min(_MOST_PART_BYTES, shared_limit(x.device) - _BESIDE_PARTS)

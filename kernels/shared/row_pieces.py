@@ -24,18 +24,17 @@ def row_pieces(
 
 
 def cluster_pieces(
-    rows: int, cols: int, most: int, rows_at_once: int, capability: tuple[int, int], least: int = 0
+    rows: int, cols: int, most: int, rows_at_once: int, capability: tuple[int, int]
 ) -> tuple[int, int] | None:
     """Columns of a piece and blocks of a cluster, where it holds a row on chip, ``most`` columns a block.
 
-    The smallest cluster that does, or a larger one where rows are fewer than ``rows_at_once`` blocks, each of
-    which has ``least`` columns. None where no cluster does, or the GPU has none.
+    The smallest cluster that does, or a larger one where rows are fewer than ``rows_at_once`` blocks. None
+    where no cluster does, or the GPU has none.
     """
     if capability < CLUSTERS_FROM:
         return None
     fitting = [size for size in CLUSTERS if cols <= size * most]
     if not fitting:
         return None
-    worth = [size for size in fitting if cols >= size * least] or fitting[:1]
-    size = next((size for size in worth if rows * size >= rows_at_once), worth[-1])
+    size = next((size for size in fitting if rows * size >= rows_at_once), fitting[-1])
     return -(-cols // (size * ALIGNED_COLS)) * ALIGNED_COLS, size

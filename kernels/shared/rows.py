@@ -23,6 +23,11 @@ _FEWEST_FEW_ONES_COLS = 9  # of rows that would go by elements, in twice the acc
 # exact_rows.cuh; and the columns that less takes.
 _EXACT_ELEMENTS = {16: (16, 24, 32, 40, 48, 64)} | dict.fromkeys((8, 4), (12, 16, 20, 24, 32, 40, 52, 64))
 _SHORTER_THAN_EXACT = 256
+# Of many rows that all begin on 16 bytes: columns for which accesses of fewer bytes may be the faster.
+_NARROWER_EXACT_COLS = range(513, 1025)
+# Of short rows on 8 bytes: elements of each of 8 lanes, of rows so long that all have all but one access.
+_EIGHTHS, _EIGHTHS_BYTES, _EIGHTHS_LANES, _FEWEST_EIGHTHS = (12, 16, 20), 8, 8, 2**14
+_SHORTEST_EIGHTHS = 65  # columns
 # In eighths of an element: such lanes cost nine for each that they have room for, and slabs, where lanes keep
 # their rows, eight for each that there is and so many once.
 ONES_UNLESS_KEPT = 15 * 2**19
@@ -74,7 +79,8 @@ def launch_rows(
     pairs: bool = False,
     slab: Short | None = None,
     held: Held | None = None,
-    exact: bool = False,
+    exact: int = 0,
+    eighths: bool = False,
 ) -> None:
     """Launch ``<name>_lanes_8``, ``_warp_1``, ``_block_4`` or another over the rows of ``x``, (rows, cols).
 
@@ -87,14 +93,20 @@ def launch_rows(
     much more than slabs. ``pairs``: there are ``<name>_pairs_1`` to ``_8`` for many short rows that are
     packed. ``slab``: how those that are not go by way of shared memory, where they are many. ``held``: there
     are ``<name>_held_8_1`` and so on for rows of 16-bit elements that a thread holds there. ``exact``: there
-    are ``<name>_exact_12_by_8`` and so on for rows of 16-bit elements that are neither short nor long.
+    are ``<name>_exact_12_by_8`` and so on for rows of 16-bit elements that are neither short nor long, where
+    many go by accesses of so many bytes at most. ``eighths``: there are ``<name>_eighths_12`` to ``_20`` for
+    rows that start on 8 bytes, of which 8 lanes have one.
     """
     rows, cols = x.shape
     tensors = (x, *others)
     access = access_bytes(cols, *tensors)
     are_few = rows <= _FEW_ROWS and cols <= _FEW_PACKED_COLS and x.element_size() == _HELD_BYTES
     few_elements = 0 < cols <= by_elements and (access < PACK_BYTES or are_few)
-    if found := ones_of(x, access, ones) or (exact_of(x, access) if exact else None):
+    if found := (
+        (_eighths_of(x, access) if eighths else None)
+        or ones_of(x, access, ones)
+        or (exact_of(x, access, exact) if exact else None)
+    ):
         group, grid, block = found
     elif slab and (found := many_short_rows(slab, x, *others)):
         name, grid, block, shared = _slab_kernel(name, x, found, held)
@@ -149,9 +161,25 @@ def ones_of(
     return f"ones_{lanes}_by_{access}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
 
 
-def exact_of(x: torch.Tensor, access: int) -> tuple[str, int, int] | None:
-    """``exact_12_by_8`` or another, its blocks and their threads, for rows that begin on ``access`` bytes."""
+def _eighths_of(x: torch.Tensor, access: int) -> tuple[str, int, int] | None:
+    """``eighths_12`` or another, its blocks and their threads, for rows that begin on ``access`` bytes."""
     rows, cols = x.shape
+    if x.element_size() != _HELD_BYTES or access != _EIGHTHS_BYTES:
+        return None
+    each = next((each for each in _EIGHTHS if cols <= each * _EIGHTHS_LANES), None)
+    if each is None or rows < _FEWEST_EIGHTHS or cols < _SHORTEST_EIGHTHS:
+        return None
+    return f"eighths_{each}", -(-rows * _EIGHTHS_LANES // _LANES_THREADS), _LANES_THREADS
+
+
+def exact_of(x: torch.Tensor, access: int, most: int = PACK_BYTES) -> tuple[str, int, int] | None:
+    """``exact_12_by_8`` or another, its blocks and their threads, for rows that begin on ``access`` bytes.
+
+    Of many rows by ``most`` bytes at most.
+    """
+    rows, cols = x.shape
+    if rows > _FEW_ROWS and cols in _NARROWER_EXACT_COLS:
+        access = min(access, most)
     if x.element_size() != _HELD_BYTES or cols <= _SHORTER_THAN_EXACT:
         return None
     each = next((each for each in _EXACT_ELEMENTS.get(access, ()) if cols <= each * _WARP), None)

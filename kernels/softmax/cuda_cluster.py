@@ -2,12 +2,13 @@
 
 import torch
 
-from roofscope.kernels.shared.held_rows import HeldRegisters
+from roofscope.kernels.shared.held_rows import HeldRegisters, Many
 from roofscope.kernels.shared.row_parts import launch_clusters
 
 DOMAIN = "cols * s <= 3 * 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-HELD = HeldRegisters((32, 40, 64, 96), (40, 64, 104), most_packs=20 << 10)
+MANY = (Many(8192, 8, 8, copied=False), Many(10_240, 8, 8, copied=False, rows=528))
+HELD = HeldRegisters((32, 40, 64, 96), (40, 64, 104), most_packs=20 << 10, least_of_many=6500, many=MANY)
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:

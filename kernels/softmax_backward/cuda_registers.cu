@@ -4,9 +4,9 @@
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes of dy and as many of y, all of which are under way at once.
 //   Short rows that start on 4 or 8 bytes have a lane for each pack, by narrower accesses; others
-//   that do not start on 16 have a few elements more at their edges, one a thread. A row that is too long
-//   for a block is shared by a cluster. Rows that are too long for that are read twice, the second time from L2 where
-//   they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
+//   that do not start on 16 have a few elements more at their edges, one a thread. A longer row is shared by a cluster,
+//   of so many blocks that those of a multiprocessor have as much of their rows under way as it has registers for. Rows
+//   that are too long for that are read twice, the second time from L2 where they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
 //   launched while the first one works. Rows of up to 64 elements that are not packed go
 //   element by element, several a warp, or where they are very many a thread or two lanes each, by way of shared memory.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
@@ -231,25 +231,27 @@ SLAB_KERNELS(2)
 #endif
 
 #ifdef HAS_CLUSTERS
-// A cluster a row, a piece of `length` elements a block.
-#define CLUSTER_KERNEL(PACKS, BLOCKS, CLUSTER)                                                               \
-    extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(512, BLOCKS)                      \
-        softmax_backward_cluster_##CLUSTER##_##PACKS(                                                        \
+// A cluster a row, a piece of `length` elements a block. Two blocks of most threads, or more of fewer, on a multiprocessor.
+#define CLUSTER_KERNEL(PACKS, THREADS, CLUSTER)                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) softmax_backward_cluster_##CLUSTER##_##PACKS(   \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,                \
         long long cols, long long length) {                                                                  \
         tell_cluster();                                                                                      \
-        start_early();                                                                                          \
-        const long long row = blockIdx.x / CLUSTER, start = rank_in_cluster() * length;                         \
+        start_early();                                                                                       \
+        const long long row = blockIdx.x / CLUSTER, start = rank_in_cluster() * length;                      \
         const long long left = max(cols - start, 0ll);                                                       \
         backward_run<BLOCK_GROUP, PACKS, CLUSTER>(Run(dy, y, dx, row * cols + start, min(left, length)));    \
     }
+#define CLUSTER_KERNELS(CLUSTER)    \
+    CLUSTER_KERNEL(3, 512, CLUSTER) \
+    CLUSTER_KERNEL(4, 512, CLUSTER) \
+    CLUSTER_KERNEL(5, 384, CLUSTER) \
+    CLUSTER_KERNEL(6, 384, CLUSTER)
 
-CLUSTER_KERNEL(4, 2, 2)
-CLUSTER_KERNEL(4, 2, 4)
-CLUSTER_KERNEL(4, 2, 8)
-CLUSTER_KERNEL(8, 1, 2)
-CLUSTER_KERNEL(8, 1, 4)
-CLUSTER_KERNEL(8, 1, 8)
+CLUSTER_KERNELS(2)
+CLUSTER_KERNELS(4)
+CLUSTER_KERNELS(8)
+CLUSTER_KERNELS(16)
 #endif
 
 // ---- Rows too long for registers ---------------------------------------------------------------

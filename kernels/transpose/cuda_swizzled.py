@@ -17,7 +17,7 @@ NARROW = 64
 NARROWEST_SQUARES = 48  # rows and columns where all are whole packs
 PITCHED_THREADS = 512  # at most, as in cuda_swizzled.cu
 HEIGHT, WIDTH, BESIDE = 128, 56, 16  # of a tile; a row is 8 packs at any alignment
-FEW_BLOCKS = 4  # a multiprocessor, of which there are twice as many of half the height
+FEW_BLOCKS = 4  # of 16 bits a multiprocessor, of which there are twice as many of half the height
 # How many whole columns of 16-bit elements a block has, by the most rows, and the blocks of a multiprocessor
 # that there have to be at least. Up to SHORT_ROWS packs that follow one another are of several columns.
 COLUMNS = (
@@ -82,8 +82,8 @@ def pitched_part(rows: int, cols: int, pack: int, multiprocessors: int) -> tuple
         # Whole packs of lanes fall in different banks.
         beside = -(-ROWS_THREADS // (cols * pack)) * pack
         return "whole_rows", height, cols, min(beside, height // pack)
-    if -(-rows // HEIGHT) * -(-cols // WIDTH) < FEW_BLOCKS * multiprocessors:
-        return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE
+    if -(-rows // HEIGHT) * -(-cols // WIDTH) < FEW_BLOCKS * wider * multiprocessors:
+        return "pitched", HEIGHT // 2, WIDTH, 2 * BESIDE // wider
     return "pitched", HEIGHT, WIDTH, BESIDE
 
 

@@ -17,6 +17,8 @@ from roofscope.kernels.shared.hints import hint_of
 SIDE_BYTES = 256
 # Eight a multiprocessor of an H200: where they would be fewer, tiles are smaller. A thin matrix needs fewer.
 FEWEST_TILES, THIN = 1056, 64
+FEWEST_OBLONG = 700  # of 64 x 32 in 32 bits, which are faster than smaller ones although fewer
+OBLONG_WARPS = 8  # where rows are fewer than columns
 FEWEST_THIN_TILES = 512  # so that all multiprocessors share a thin matrix, some tiles each
 SMALLEST_SIDES = 16  # of such a tile, which has so many times the side of a square one
 NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32 would have few
@@ -59,7 +61,8 @@ def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
     if min(rows, cols) in NARROW and rows * cols <= MOST_OF_NARROW and side == SIDE_BYTES // 2:
         return NARROW_TILE
     few, many = min(rows, cols), max(rows, cols)
-    square, oblong = (512, 768) if few <= THIN else (FEWEST_TILES, FEWEST_TILES)
+    of_words = FEWEST_OBLONG if side < SIDE_BYTES // 2 else FEWEST_TILES
+    square, oblong = (512, 768) if few <= THIN else (FEWEST_TILES, of_words)
     smallest = (32, 16) if rows < cols else (16, 32)
     tiles = (
         *((side, side, square), (64, 64, square), (64, 32, oblong)),
@@ -84,6 +87,8 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if x.numel():
         height, width = tile_of(rows, cols, SIDE_BYTES // x.element_size())
         warps = 8 if height * width > 4096 else 4
+        if x.element_size() == 4 and (height, width) == (64, 32) and THIN < rows < cols:
+            warps = OBLONG_WARPS
         if rows <= FLAT_ROWS and rows < cols and x.element_size() == 4 and height * width > FLAT:
             width, warps = FLAT // height, FLAT_WARPS
         tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)

@@ -76,6 +76,23 @@ def test_cumsum_gives_warps_rows_that_begin_anywhere() -> None:
         assert cols <= chosen.threads * each
 
 
+def test_cumsum_gives_a_block_just_enough_warps() -> None:
+    module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
+    assert module.held_of(528, 2048) is None
+    assert module.held_of(1056, 1024) is None
+    assert module.held_of(2048, 512) is None
+    assert module.held_of(5000, 384) is None
+    assert module.held_of(5000, 8189) is None
+    for cols in (513, 1024, 1280, 1281, 2049, 4096, 4999, 5000, 5001, 8185, 8188):
+        chosen = module.held_of(3001 if cols < 2049 else 1, cols)
+        packs = int(chosen.name.removeprefix("held_"))
+        assert f"HELD_KERNEL({packs})" in text
+        room = chosen.threads * packs * 4
+        assert chosen.threads <= module.HELD_WARPS * 32
+        # A row may begin with the last element of a pack.
+        assert room - packs * 128 < cols + (3 if cols % 4 else 0) <= room
+
+
 def test_a_warp_has_rows_of_cumsum_alone_only_where_they_are_many() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     module = launcher("cumsum", "triton_tiles")

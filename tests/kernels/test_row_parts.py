@@ -178,6 +178,32 @@ def test_few_rows_are_kept_in_registers(rows: int, cols: int, shape: tuple[int, 
     assert found == (shape and held_rows.HeldShape(*shape))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "rows", "cols", "shape"),
+    [
+        ("rms_norm", 412, 32_608, (8, 4, 128, False)),
+        ("rms_norm", 1068, 49_416, (8, 8, 128, True)),
+        ("rms_norm", 330, 69_808, (16, 8, 96, True)),
+        ("rms_norm", 330, 98_312, None),
+        ("rms_norm", 2049, 32_608, None),
+        ("add_rms_norm", 677, 59_688, (16, 4, 128, True)),
+        ("add_rms_norm", 677, 43_192, None),
+        ("softmax", 430, 81_256, (8, 8, 160, False)),
+        ("softmax", 515, 36_672, None),
+        ("softmax", 1294, 69_024, None),
+        ("softmax", 1605, 64_864, (8, 8, 128, False)),
+        ("layer_norm", 515, 56_672, None),
+    ],
+)
+def test_more_rows_than_have_room_are_kept_by_small_blocks(
+    kernel: str, rows: int, cols: int, shape: tuple[int, int, int, bool] | None
+) -> None:
+    """As was fastest on an H200, in bfloat16; fewer blocks of a cluster than that are not tried."""
+    held, packs = load_module(LIBRARY / kernel / "cuda_cluster.py").HELD, cols // 8
+    assert held_rows.many_shape(rows, packs, held) == (shape and held_rows.HeldShape(*shape))
+    assert held_rows.many_shape(rows, packs, held, 4) is None
+
+
 @pytest.mark.parametrize("most", [8, 16])
 @pytest.mark.parametrize(("rows", "row_bytes"), list(itertools.product(ROWS, ROW_BYTES)))
 def test_threads_that_keep_a_row_have_all_of_it(rows: int, row_bytes: int, most: int) -> None:

@@ -1,5 +1,6 @@
 """Sizes that launchers choose for rows of any length and number: they cover the matrix, and fit."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import torch
 
 from roofscope.kernels.shared import norm_phases, norm_ring
 from roofscope.kernels.shared.row_pieces import cluster_pieces, row_pieces
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.worker.failures import Refusal
 
 SHAPES = [
@@ -169,6 +172,34 @@ def test_clusters_cover_a_row(rows_at_once: int) -> None:
             assert rows * blocks >= rows_at_once
 
 
-@pytest.mark.parametrize(("cols", "blocks"), [(2048, 2), (8191, 2), (8192, 4), (16383, 4), (16384, 8)])
-def test_a_block_of_a_cluster_has_its_least(cols: int, blocks: int) -> None:
-    assert cluster_pieces(1, cols, 16384, 264, (9, 0), 2048)[1] == blocks
+@pytest.mark.parametrize("most", [8, 16])
+def test_clusters_of_the_gradient_of_softmax_hold_a_row(most: int) -> None:
+    module = load_module(LIBRARY / "softmax_backward/cuda_registers.py")
+    for rows, packs in product(
+        (1, 5, 60, 140, 703, 100_000), (769, 2049, 4651, 8223, 18_432, 25_807, 36_864)
+    ):
+        found = module.cluster_of(rows, packs, 132, most)
+        if found is None:
+            assert packs > most * 6 * 384
+            continue
+        most_threads, _ = module.CLUSTER_PACKS[found.packs]
+        assert found.blocks <= most
+        assert found.threads <= most_threads
+        # A piece is whole sixteens of columns, which are four packs at most.
+        of_block = -(-packs // found.blocks // 4) * 4
+        assert of_block <= found.threads * found.packs
+
+
+@pytest.mark.parametrize(
+    ("rows", "packs", "cluster"),
+    [
+        (27, 2507, (8, 4)),
+        (5, 12_415, (16, 4)),
+        (317, 16_942, (16, 4)),
+        (268, 5906, (8, 4)),
+        (464, 2545, (4, 4)),
+    ],
+)
+def test_blocks_of_a_cluster_have_enough_of_a_row(rows: int, packs: int, cluster: tuple[int, int]) -> None:
+    module = load_module(LIBRARY / "softmax_backward/cuda_registers.py")
+    assert module.cluster_of(rows, packs, 132)[:2] == cluster

@@ -246,7 +246,8 @@ def test_rows_that_would_go_by_elements_go_by_words(kernel: str, stem: str, othe
         (128, 512, ["apart_1"]),
         (1, 1, ["apart_1"]),
         (129, 884, ["skewed_128", "columns"]),
-        (100, 2049, ["skewed_512", "columns"]),
+        (100, 2049, ["apart_8"]),
+        (129, 2049, ["skewed_512", "columns"]),
         (5, 0, []),
     ],
 )
@@ -329,7 +330,7 @@ def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
         def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
             launched.append((name, grid, block))
 
-    for rows, cols in product((1, 7, 73, 5000), (259, 513, 923, 3473, 4089)):
+    for rows, cols in product((1, 7, 73, 5000), (321, 513, 923, 3473, 4089)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
         norm_lanes.launch_lanes(Program(), "rms_norm_backward", (dy, x), dx, torch.empty(cols))  # type: ignore[arg-type]
@@ -451,3 +452,25 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
     assert "constexpr int HELD = 4;" in source("weighted_sum", "cuda_row")
     assert row.block_of(70_001, 65_540) == ("block", 256)
     assert pieces.block_threads(70_001, 65_540, multiprocessors) == 512
+
+
+@pytest.mark.parametrize("rows", [2048, 5003, 88_723])
+def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int) -> None:
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        multiprocessor_count = 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    for kernel, cols in product(("rms_norm_backward", "layer_norm_backward"), (65, 95, 127, 131, 255, 319)):
+        launched.clear()
+        dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16, device="meta") for _ in range(3))
+        norm_lanes.launch_lanes(Program(), kernel, (dy, x), dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
+        name, blocks, threads = launched[0]
+        each = int(name.removeprefix(f"{kernel}_elements_"))
+        assert f"ELEMENTS_KERNEL({each})" in source(kernel, "cuda_lanes")
+        assert (each - 2) * 32 < cols <= each * 32
+        assert blocks <= norm_lanes.ELEMENTS[each] * 132
+        assert threads == 256
