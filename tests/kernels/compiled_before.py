@@ -1,4 +1,4 @@
-"""Machine code of CUDA versions that was compiled before, in the user's cache: another clone finds it there too."""
+"""Machine code of CUDA versions that was compiled before, in the user's cache: for other clones as well."""
 
 import hashlib
 import os
