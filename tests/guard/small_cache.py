@@ -1,7 +1,7 @@
 """Gives the CPU under test a small last cache, in the tests' own processes and in those that they start.
 
 Calls are timed on as many inputs as fill three times that cache: 900 MiB on a server that has 300, which each
-test of the worker makes, sends to another process and then fills again. No test asks for a time with cold caches.
+test of the worker makes, sends to another process and fills again. No test asks for a time with cold caches.
 """
 
 from pathlib import Path
