@@ -18,6 +18,11 @@ import pytest
 runpy.run_path(str(Path(__file__).parents[1] / "main.py"))
 # Processes that multiprocessing spawns get this path, and find it there.
 sys.path.insert(0, str(Path(__file__).parents[1] / ".ci" / "path"))
+# No test, and nothing that a test starts, may listen or leave this machine: tests/guard notes it. It comes
+# before the program, of which it also changes modules.
+_guard = Path(__file__).with_name("guard")
+sys.path.insert(0, str(_guard))
+runpy.run_path(str(_guard / "sitecustomize.py"))
 
 from roofscope.profiling.results import session_writer  # noqa: E402
 from roofscope.profiling.supervision import supervisor  # noqa: E402
@@ -41,12 +46,9 @@ os.environ["ROOFSCOPE_LOCKS"] = _home.name
 # Compiled kernels may be shared.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), "roofscope-tests-inductor")))
 os.environ["TMPDIR"] = _home.name
-# No test, and nothing that a test starts, may listen or leave this machine: tests/guard notes it.
-_guard = Path(__file__).with_name("guard")
 _network_log = Path(_home.name, "network.log")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_guard), os.environ.get("PYTHONPATH"))))
 os.environ["ROOFSCOPE_NETWORK_LOG"] = str(_network_log)
-runpy.run_path(str(_guard / "sitecustomize.py"))
 for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
     _folder = Path(_home.name, _variable.lower())
     _folder.mkdir(mode=0o700)

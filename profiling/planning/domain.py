@@ -7,6 +7,7 @@ The condition is over the kernel's axes and ``s``, the bytes an element. It is r
 import ast
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from roofscope.profiling.planning.formula import FormulaError, condition_fault, holds
 from roofscope.profiling.planning.spec import Dtype, Implementation, KernelSpec, Workload, size_text
@@ -74,6 +75,11 @@ def _in_python(source: str) -> str | None:
         return None
     if len(source) > _LONGEST:
         raise DomainError(f"it states a {_NAME} and has more than {_LONGEST >> 10} KiB")
+    return _stated(source)
+
+
+@lru_cache(maxsize=1024)  # for the next scan, of nearly the same files
+def _stated(source: str) -> str | None:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -9,6 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from msgspec import Struct
@@ -146,27 +147,33 @@ def _in_cpp(source: str) -> Iterator[Parameter]:
         yield _parameter(match[1], call, line)
 
 
-def _in_python(source: str) -> Iterator[Parameter]:
+def _in_python(source: str) -> tuple[Parameter, ...]:
     if _DOOR not in source:
-        return
+        return ()
     if len(source) > _LONGEST:
         raise ParameterError(f"it declares parameters and has more than {_LONGEST >> 10} KiB")
+    return _declared(source)
+
+
+@lru_cache(maxsize=1024)  # for the next scan, of nearly the same files
+def _declared(source: str) -> tuple[Parameter, ...]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    names, known = _names(tree), set[ast.Call]()
+        return ()
+    names, known, found = _names(tree), set[ast.Call](), list[Parameter]()
     for name, holder in _declarations(tree):
         call = _choice_in(holder.value, names)
         assert call is not None
         known.add(call)
-        yield _parameter(name, call, call.lineno)
+        found.append(_parameter(name, call, call.lineno))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node not in known and _is_choice(node, names):
             raise ParameterError(
                 f"its Choice on line {node.lineno} is assigned to no name at the top of the file; "
                 "write it there, as in BLOCK = Choice(64, 128)"
             )
+    return tuple(found)
 
 
 def _names(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:

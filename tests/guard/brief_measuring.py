@@ -1,12 +1,10 @@
 """Lets a worker measure for tenths of a second: its tests ask what becomes of a time, not for a good one.
 
-In a test's own process by ``shorten``; in those that it starts by ``sitecustomize.py``, which finds the
-module before it is imported. The program has no such switch: a time would depend on who set it.
+In a test's own process by ``shorten``; in those that it starts by ``sitecustomize.py``. The program has no
+such switch: a time would depend on who set it.
 """
 
-import importlib.abc
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -24,20 +22,3 @@ def shorten(rounds: ModuleType, put: Callable[[Any, str, Any], None] = setattr) 
 
 def _capped(rounds: ModuleType, rule: Any) -> Any:
     return rounds.replace(rule, cap_s=rule.cap_s / _LESS)
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the module as Python does, and shortens its rules once it is loaded."""
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, path) if fullname == MODULE else None
-        if spec is not None:
-            self._own, spec.loader = spec.loader, self
-        return spec
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._own.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._own.exec_module(module)
-        shorten(module)

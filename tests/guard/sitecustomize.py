@@ -9,6 +9,9 @@ import os
 import sys
 import traceback
 
+import changed_modules
+import small_cache
+
 _NAMES = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 _ADDRESSES = {"socket.connect", "socket.sendto", "socket.bind"}
 
@@ -45,7 +48,9 @@ def _is_loopback(host: str) -> bool:
 
 
 sys.addaudithook(_hook)
+changes: changed_modules.Changes = {small_cache.MODULE: small_cache.shrink}
 if os.environ.get("ROOFSCOPE_BRIEF"):  # of tests/worker, and of tests/gpu
     import brief_measuring
 
-    sys.meta_path.insert(0, brief_measuring.Finder())
+    changes = {**changes, brief_measuring.MODULE: brief_measuring.shorten}
+sys.meta_path.insert(0, changed_modules.Finder(changes))

@@ -4,6 +4,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ import torch
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.worker.inputs import as_tuple
-from roofscope.tests.kernels import interpreter
-from roofscope.tests.kernels.compiled_before import keeping
+from roofscope.tests.kernels import compiled_before, interpreter
 
 Tensors = tuple[torch.Tensor, ...]
 Call = Callable[..., Tensors]
@@ -51,17 +51,11 @@ def run(request: pytest.FixtureRequest, provider: str) -> Call:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiles_once(request: pytest.FixtureRequest) -> Iterator[None]:
+def compiles_once() -> Iterator[None]:
     """Half a second and more a compilation, of which most are those of the last time."""
-    cache = getattr(request.config, "cache", None)  # -p no:cacheprovider has none
-    try:
-        cuda: Any = importlib.import_module("roofscope.profiling.worker.build.providers.cuda")
-    except ImportError:
-        cache = None
-    if cache is None:
-        yield
-        return
     with pytest.MonkeyPatch.context() as patch:
-        kept = keeping(cuda.compile_source, Path(cuda.__file__), cache.mkdir("nvrtc"))
-        patch.setattr(cuda, "compile_source", kept)
+        with suppress(ImportError):
+            cuda: Any = importlib.import_module("roofscope.profiling.worker.build.providers.cuda")
+            kept = compiled_before.keeping(cuda.compile_source, Path(cuda.__file__), compiled_before.FOLDER)
+            patch.setattr(cuda, "compile_source", kept)
         yield

@@ -1,5 +1,6 @@
 """What tests of the kernels keep of a compiler is what it would give again."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ def test_all_that_code_depends_on_is_compiled_again(tmp_path: Path, monkeypatch:
     source, header = library / "a.cu", library / "a.cuh"
     for path in (source, header, provider):
         path.write_text("before")
+    source.write_text('#include "a.cuh"')
     versions = {"nvidia-cuda-nvrtc": "13"}
     monkeypatch.setattr(compiled_before, "LIBRARY", library)
     monkeypatch.setattr(compiled_before, "package_version", versions.get)
@@ -34,11 +36,16 @@ def test_all_that_code_depends_on_is_compiled_again(tmp_path: Path, monkeypatch:
         return keeping(compile_source, provider, kept)(source, dtype, architecture).code.decode()
 
     assert [code(), code(), code("sm_80"), code(dtype=Dtype.FLOAT16), code()] == ["1", "1", "2", "3", "1"]
-    for number, path in enumerate((source, header, provider), start=4):
-        path.write_text("after")
+    for number, path in enumerate((header, source, provider), start=4):
+        path.write_text(f"{path.read_text()}\nafter")
         assert (code(), code()) == (str(number), str(number)), path
     versions["nvidia-cuda-nvrtc"] = "14"
     assert (code(), code()) == ("7", "7")
+    header.write_text("as long ago")
+    assert len(list(kept.iterdir())) == 7
+    for path in kept.iterdir():
+        os.utime(path, (0, 0))
+    assert (code(), code()) == ("8", "8")
     assert len(list(kept.iterdir())) == 1
     for _ in range(2):
         with pytest.raises(RuntimeError):

@@ -1,6 +1,8 @@
 """Work that a form states, derived from its reference."""
 
+import functools
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
@@ -9,18 +11,28 @@ from roofscope.profiling.planning.catalog import Kernel, scan
 from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.one_file.complete import complete, keep
 from roofscope.profiling.planning.one_file.draft import Asked, draft
-from roofscope.profiling.planning.one_file.form import Form, form_path
+from roofscope.profiling.planning.one_file.form import Form, form_path, read_form
 from roofscope.profiling.planning.spec import Dtype, Workload
 
 
-def form_of_call(folder: Path, reference: str, *inputs: str) -> Form:
+@functools.cache
+def _derived(reference: str, *inputs: str) -> dict[str, str]:
+    """The files of a form, by name: each takes a process that imports torch, and several tests ask for it."""
     names = ", ".join(word.partition("=")[0] for word in inputs)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        source = folder / "f.py"
+        source.write_text(f"def f({names}):\n    return x\n")
+        form = complete(draft(Asked(source, (), reference, inputs, f"f({names})")), folder)
+        keep(form, form_path(source))
+        return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def form_of_call(folder: Path, reference: str, *inputs: str) -> Form:
     folder.mkdir(exist_ok=True)
-    source = folder / "f.py"
-    source.write_text(f"def f({names}):\n    return x\n")
-    form = complete(draft(Asked(source, (), reference, inputs, f"f({names})")), folder)
-    keep(form, form_path(source))
-    return form
+    for name, text in _derived(reference, *inputs).items():
+        (folder / name).write_text(text)
+    return read_form(form_path(folder / "f.py"))
 
 
 def kernel_in(folder: Path) -> Kernel:

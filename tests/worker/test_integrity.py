@@ -1,5 +1,6 @@
 """What foreign code replaces is noticed and named."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -8,13 +9,24 @@ import pytest
 from roofscope.profiling.worker.candidate.integrity import Integrity
 from roofscope.tests.children import python
 
-_FIRST = """
-import sys, torch, time, gc
+# Each attack in a fork of one process: to import torch takes longer than all the rest.
+_EACH = """
+import json, os, sys, torch, time, gc
 from roofscope.profiling.worker.candidate import host
 from roofscope.profiling.worker.candidate.integrity import Integrity
 from roofscope.profiling.worker.timing import blocks
-integrity = Integrity()
-assert integrity.replaced() == (), integrity.replaced()
+
+codes, ends = json.load(sys.stdin)
+for code, end in zip(codes, ends):
+    if not os.fork():
+        for descriptor in (1, 2):
+            os.dup2(os.open(end, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
+        integrity = Integrity()
+        assert integrity.replaced() == (), integrity.replaced()
+        exec(code)
+        sys.stdout.flush()
+        os._exit(0)
+    os.wait()
 """
 _ATTACKS = {
     "torch.cuda.Event.elapsed_time": "torch.cuda.Event.elapsed_time = lambda self, other: 0.1",
@@ -36,49 +48,55 @@ _ATTACKS = {
 
 
 _PREPARE = "import sys, torch, time\nfrom roofscope.profiling.worker.timing import blocks\n"
-_REPORT = "print(integrity.replaced())\n"
+_REPORT = "\nprint(integrity.replaced())\n"
+# Code that is held twice is compared with what it was first.
+_TWICE = (
+    "import types; from roofscope.profiling.worker import inputs\n"
+    "mine = types.ModuleType('roofscope.profiling.zzz'); mine.f = inputs.as_tuple\n"
+    "sys.modules[mine.__name__] = mine\n"
+    "inputs.as_tuple.__code__ = (lambda outputs: outputs).__code__\n"
+    "integrity.extend()\n"
+)
+# Own modules, torch's settings and new attributes of torch are the kernel's own business.
+_HONEST = (
+    "import types; sys.modules['mine'] = types.ModuleType('mine')\n"
+    "torch.backends.cuda.matmul.allow_tf32 = True; torch.my_cache = {}; gc.disable()\n"
+)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What each attack's process printed: what is replaced, and what is when it is asked again."""
+    folder = tmp_path_factory.mktemp("attacks")
+    codes = {"": _HONEST, "held twice": _TWICE}
+    for number, (name, attack) in enumerate(_ATTACKS.items()):
+        path = folder / str(number) / "attack.py"
+        path.parent.mkdir()
+        path.write_text(f"{_PREPARE}{attack}\n")
+        codes[name] = f"exec(compile(open({str(path)!r}).read(), {str(path)!r}, 'exec'))"
+    ends = [str(folder / f"{number}.txt") for number in range(len(codes))]
+    told = json.dumps(([f"{code}{_REPORT}{_REPORT}" for code in codes.values()], ends))
+    subprocess.run(python(_EACH), input=told, text=True, check=True)
+    return {name: Path(end).read_text().splitlines() for name, end in zip(codes, ends, strict=True)}
 
 
 @pytest.mark.parametrize("name", _ATTACKS)
-def test_what_is_replaced_is_named(tmp_path: Path, name: str) -> None:
-    attack = tmp_path / "attack.py"
-    attack.write_text(f"{_PREPARE}{_ATTACKS[name]}\n")
-    load = f"exec(compile(open({str(attack)!r}).read(), {str(attack)!r}, 'exec'))\n"
-    done = subprocess.run(
-        python(f"{_FIRST}{load}{_REPORT}{_REPORT}"), capture_output=True, text=True, check=False
-    )
-    first, again = done.stdout.splitlines()
-    assert name in first, done.stderr
+def test_what_is_replaced_is_named(said: dict[str, list[str]], name: str) -> None:
+    first, again = said[name]
+    assert name in first
     assert again == "()"  # once
     if name == "torch.cuda.Event.elapsed_time":
         assert "(by attack.py:3)" in first
 
 
-def test_what_was_replaced_before_more_is_remembered_is_named() -> None:
-    """Code that is held twice is compared with what it was first."""
-    attack = (
-        "import types; from roofscope.profiling.worker import inputs\n"
-        "mine = types.ModuleType('roofscope.profiling.zzz'); mine.f = inputs.as_tuple\n"
-        "sys.modules[mine.__name__] = mine\n"
-        "inputs.as_tuple.__code__ = (lambda outputs: outputs).__code__\n"
-        "integrity.extend()\n"
-    )
-    done = subprocess.run(
-        python(f"{_FIRST}{attack}{_REPORT}{_REPORT}"), capture_output=True, text=True, check=False
-    )
-    first, again = done.stdout.splitlines()
-    assert "inputs.as_tuple" in first, done.stderr
+def test_what_was_replaced_before_more_is_remembered_is_named(said: dict[str, list[str]]) -> None:
+    first, again = said["held twice"]
+    assert "inputs.as_tuple" in first
     assert again == "()"
 
 
-def test_what_a_kernel_may_do_is_no_attack() -> None:
-    """Own modules, torch's settings and new attributes of torch are the kernel's own business."""
-    honest = (
-        "import types; sys.modules['mine'] = types.ModuleType('mine')\n"
-        "torch.backends.cuda.matmul.allow_tf32 = True; torch.my_cache = {}; gc.disable()\n"
-    )
-    done = subprocess.run(python(f"{_FIRST}{honest}{_REPORT}"), capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "()", done.stderr
+def test_what_a_kernel_may_do_is_no_attack(said: dict[str, list[str]]) -> None:
+    assert said[""] == ["()", "()"]
 
 
 def test_a_setting_that_cannot_be_read_any_more_is_not_replaced() -> None:
