@@ -1,6 +1,8 @@
 """CUDA C++ of the library, compiled for the GPU at hand."""
 
 import functools
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,3 +22,17 @@ def hopper_program(name: str, stem: str, dtype: Dtype) -> Any:
         pytest.skip("as tiles of wgmma, these are for Hopper")
     source, device = LIBRARY / name / f"{stem}.cu", torch.device("cuda", 0)
     return cuda.CudaProgram(source, dtype, cuda.architecture_of(capability), device)
+
+
+@functools.cache
+def strips_program(name: str, dtype: Dtype) -> Any:
+    """The kernels of strips alone, which compile sooner than all of a version. For a Hopper GPU."""
+    from roofscope.profiling.worker.build.providers import cuda
+
+    finish = "FINISH" if name == "matmul_bias_gelu" else "Finish{}"
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "strips.cu"
+        source.write_text(
+            f'#include "shared/wgmma_strips.cuh"\n#include "{name}/finish.cuh"\nSTRIPS_KERNELS({finish})\n'
+        )
+        return cuda.CudaProgram(source, dtype, cuda.architecture_of((9, 0)), torch.device("cuda", 0))

@@ -3,6 +3,7 @@
 Inputs are made on the CPU, and nothing is computed by torch on the GPU: what runs there is the kernels.
 """
 
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import torch
 
+from roofscope.kernels.matmul_tf32 import streamed
+from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, multiply_strips
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.parameters import Parameter
 from roofscope.profiling.planning.spec import Dtype, Provider, Workload
@@ -17,6 +20,7 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.failures import Refusal
+from roofscope.tests.gpu.programs import strips_program
 from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs
 
 # An odd size has fewer tiles than a GPU has multiprocessors: no block takes a second one, and none uses again
@@ -87,18 +91,20 @@ def main(name: str) -> None:
                     _multiprocessors.told = FEW
                     _call(built.call, inputs, f"{what}, as of {FEW} multiprocessors")
                     _multiprocessors.told = None
-        _call_leaves(kernel, version.stem, device)
+        if torch.cuda.get_device_capability(device) == (9, 0):
+            _call_leaves(kernel, version.stem, device)
+            _call_strips(kernel, version.stem)
+            _call_streamed(kernel, version.stem, device)
 
 
 def _call_leaves(kernel: Kernel, stem: str, device: torch.device) -> None:
     """Every tile that leaves statistics: odd sizes are too small for most of them to be chosen."""
     launcher: Any = load_module(kernel.folder / f"{stem}.py")
     names: Sequence[str] = list(getattr(launcher, "LEAVES", ()))
-    capability = torch.cuda.get_device_capability(device)
-    if not names or capability != (9, 0):
+    if not names:
         return
     dtype, source = kernel.spec.dtypes[-1], kernel.folder / f"{stem}.cu"
-    program = cuda.CudaProgram(source, dtype, cuda.architecture_of(capability), device)
+    program = cuda.CudaProgram(source, dtype, cuda.architecture_of((9, 0)), device)
     for sizes in kernel.spec.odd_sizes:
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         for name in names:
@@ -107,6 +113,37 @@ def _call_leaves(kernel: Kernel, stem: str, device: torch.device) -> None:
                 launcher.launch(program, name, *inputs)
         torch.cuda.synchronize()
         sys.stdout.write(f"called: {stem} {dtype} {sizes} by {len(names)} tiles\n")
+    _multiprocessors.told = None
+
+
+def _call_strips(kernel: Kernel, stem: str) -> None:
+    """Strips of B under few rows, in every cluster: odd sizes have too small a B for them to be chosen."""
+    if stem != "cuda_wgmma" or kernel.spec.name not in {"matmul", "matmul_relu", "matmul_bias_gelu"}:
+        return
+    program = strips_program(kernel.spec.name, kernel.spec.dtypes[-1])
+    for sizes in ({"m": 3, "n": 200, "k": 520}, {"m": 17, "n": 1160, "k": 136}):
+        a, b, *extra = random_inputs(kernel, sizes, kernel.spec.dtypes[-1], device="cuda")
+        for strips, cluster, told in itertools.product(STRIPS, (1, *CLUSTERS), (None, FEW)):
+            _multiprocessors.told = told
+            multiply_strips(program, a, b, a.dtype, *extra, strips=strips, cluster=cluster)
+        torch.cuda.synchronize()
+        sys.stdout.write(f"called: {stem} {sizes} by strips\n")
+    _multiprocessors.told = None
+
+
+def _call_streamed(kernel: Kernel, stem: str, device: torch.device) -> None:
+    """A B that streams, in TF32: odd sizes have too small a one for that to be chosen."""
+    if (kernel.spec.name, stem) != ("matmul_tf32", "cuda_loose"):
+        return
+    source = kernel.folder / f"{stem}.cu"
+    program = cuda.CudaProgram(source, Dtype.FLOAT32, cuda.architecture_of((9, 0)), device)
+    for sizes in ({"m": 3, "n": 70, "k": 1030}, {"m": 8, "n": 33, "k": 4001}):
+        a, b = random_inputs(kernel, sizes, Dtype.FLOAT32, device="cuda")
+        for piece, told in itertools.product(streamed.PIECES, (None, FEW)):
+            _multiprocessors.told = told
+            streamed.launch(program, piece, a, b)
+        torch.cuda.synchronize()
+        sys.stdout.write(f"called: {stem} {sizes} streamed\n")
     _multiprocessors.told = None
 
 

@@ -1,15 +1,13 @@
 """Products of few rows by strips of B, on a Hopper GPU: right wherever shares begin, and always alike."""
 
-import functools
 import math
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.gpu.programs import strips_program
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 pytest.importorskip(
@@ -38,20 +36,10 @@ SIZES = [
 ]
 
 
-@functools.cache
 def strips_of(name: str, dtype: Dtype) -> Any:
-    """The kernels of strips alone, which compile sooner than all of a version."""
-    from roofscope.profiling.worker.build.providers import cuda
-
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("wgmma is Hopper's")
-    finish = "FINISH" if name == "matmul_bias_gelu" else "Finish{}"
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "strips.cu"
-        source.write_text(
-            f'#include "shared/wgmma_strips.cuh"\n#include "{name}/finish.cuh"\nSTRIPS_KERNELS({finish})\n'
-        )
-        return cuda.CudaProgram(source, dtype, cuda.architecture_of((9, 0)), torch.device("cuda", 0))
+    return strips_program(name, dtype)
 
 
 @pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
