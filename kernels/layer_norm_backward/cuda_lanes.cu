@@ -4,8 +4,8 @@
 //   dy h, db[c] = sum_r dy. 12 rows cols FLOP, (3 rows cols + 3 cols) s + 8 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
 //   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), of some hundred columns one
-//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and layer_norm_backward_columns adds their sums over rows up, always in the
-//   same order.
+//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and
+//   layer_norm_backward_columns adds their sums over rows up, always in the same order.
 // Idea: the row groups of lanes of softmax/cuda_registers, and the persistent grid of cuda_persistent.
 #include "shared/norm_elements.cuh"
 #include "shared/norm_skewed.cuh"

@@ -4,8 +4,9 @@
 //   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
 //   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), of some hundred columns one
-//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and rms_norm_backward_columns adds their sums over rows up, always in
-//   the same order. Few short rows have a block each, beside blocks of columns (apart.cuh).
+//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and
+//   rms_norm_backward_columns adds their sums over rows up, always in the same order. Few short rows have a block
+//   each, beside blocks of columns (apart.cuh).
 // Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
 #include "rms_norm_backward/apart.cuh"
 #include "shared/norm_elements.cuh"

@@ -3,9 +3,9 @@
 
 #include "shared/hopper.cuh"
 
-// The runs of a cluster: of one strip each, from step `first` to `last`. A strip has `columns` for each block of the cluster. Shares
-// are equal by the bands of 64 columns of its first block, as the others go in step, and in order of strips. They go from the last
-// cluster to the first, because a block waits for sums of those behind its own, which have started before.
+// The runs of a cluster: of one strip each, from step `first` to `last`. A strip has `columns` for each block of the cluster.
+// Shares are equal by the bands of 64 columns of its first block, as the others go in step, and in order of strips. They go
+// from the last cluster to the first, because a block waits for sums of those behind its own, which have started before.
 struct StripRuns {
     unsigned strip = 0;
     int first = 0, last = 0, steps;

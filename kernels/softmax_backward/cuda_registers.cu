@@ -3,12 +3,13 @@
 // Formula: dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c]). 4 rows cols FLOP, 3 rows cols s bytes.
 // Mapping: a row group owns a row: 1 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes of dy and as many of y, all of which are under way at once.
-//   Short rows that start on 4 or 8 bytes have a lane for each pack, by narrower accesses; others
-//   that do not start on 16 have a few elements more at their edges, one a thread. A longer row is shared by a cluster,
-//   of so many blocks that those of a multiprocessor have as much of their rows under way as it has registers for. Rows
-//   that are too long for that are read twice, the second time from L2 where they fit there: by a block each, or where they are few by a block for each piece, in two kernels, the second
-//   launched while the first one works. Rows of up to 64 elements that are not packed go
-//   element by element, several a warp, or where they are very many a thread or two lanes each, by way of shared memory.
+//   Short rows that start on 4 or 8 bytes have a lane for each pack, by narrower accesses; others that do not start on
+//   16 have a few elements more at their edges, one a thread. A longer row is shared by a cluster, of so many blocks that
+//   those of a multiprocessor have as much of their rows under way as it has registers for. Rows that are too long for
+//   that are read twice, the second time from L2 where they fit there: by a block each, or where they are few by a block
+//   for each piece, in two kernels, the second launched while the first one works. Rows of up to 64 elements that are not
+//   packed go element by element, several a warp, or where they are very many a thread or two lanes each, by way of
+//   shared memory.
 // Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/cluster_exchange.cuh"
 #include "shared/ones.cuh"
