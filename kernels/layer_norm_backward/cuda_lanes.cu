@@ -43,8 +43,8 @@ extern "C" __global__ void __launch_bounds__(256) layer_norm_backward_slab(
 }
 
 // Rows of some hundred columns that begin anywhere, a warp each.
-#define ELEMENTS_KERNEL(EACH)                                                                      \
-    extern "C" __global__ void __launch_bounds__(ELEMENTS_THREADS, EACH > 6 ? 2 : 3)               \
+#define ELEMENTS_KERNEL(EACH, BLOCKS)                                                              \
+    extern "C" __global__ void __launch_bounds__(ELEMENTS_THREADS, BLOCKS)                         \
         layer_norm_backward_elements_##EACH(                                                        \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, \
         const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx,   \
@@ -53,13 +53,7 @@ extern "C" __global__ void __launch_bounds__(256) layer_norm_backward_slab(
             dy, x, w, mean, rstd, dx, partial, rows, static_cast<int>(cols));                     \
     }
 
-ELEMENTS_KERNEL(3)
-ELEMENTS_KERNEL(4)
-ELEMENTS_KERNEL(5)
-ELEMENTS_KERNEL(6)
-ELEMENTS_KERNEL(7)
-ELEMENTS_KERNEL(8)
-ELEMENTS_KERNEL(10)
+ELEMENTS_KERNELS
 
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \

@@ -88,3 +88,13 @@ __device__ __forceinline__ void elements_gradients(
     store_column_sums<EACH>(of_dw, cols, to_dw);
     if (CENTRED) store_column_sums<EACH>(of_db, cols, to_dw + static_cast<long long>(gridDim.x) * cols);
 }
+
+// Elements of a lane, and blocks of a multiprocessor, as norm_lanes.py has them.
+#define ELEMENTS_KERNELS   \
+    ELEMENTS_KERNEL(3, 3)  \
+    ELEMENTS_KERNEL(4, 3)  \
+    ELEMENTS_KERNEL(5, 3)  \
+    ELEMENTS_KERNEL(6, 3)  \
+    ELEMENTS_KERNEL(7, 2)  \
+    ELEMENTS_KERNEL(8, 2)  \
+    ELEMENTS_KERNEL(10, 2)

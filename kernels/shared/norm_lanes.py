@@ -51,51 +51,53 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
-    if not packed and not narrow and (found := _elements(x, program.multiprocessor_count)):
-        each, blocks = found
-        partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
-        arguments = (*inputs, dx, partial, rows, cols)
-        program.launch(f"{name}_elements_{each}", blocks, THREADS, *arguments, overlaps=True)
-        _add_up(program, name, partial, column_sums)
-        return
-    if not packed and not narrow and (slab := _slab(program, inputs, dx)):
-        partial = torch.empty((len(column_sums), slab.blocks, cols), dtype=torch.float32, device=x.device)
-        arguments, shared = (*inputs, dx, partial, rows, cols), slab.shared_bytes
-        program.launch(
-            f"{name}_slab", slab.blocks, slab.threads, *arguments, shared_bytes=shared, overlaps=True
-        )
-        _add_up(program, name, partial, column_sums)
-        return
-    lanes = 1 << (packs - 1).bit_length()
-    kind = "packed" if packed else f"by_{access}" if narrow else "skewed"
-    threads = max(THREADS, lanes)
-    most = BLOCKS_PER_MULTIPROCESSOR * program.multiprocessor_count * THREADS // threads
-    blocks = max(min(most, -(-rows * lanes // threads)), 1)
-    if lanes > WARP:
-        blocks = -(-blocks // pack) * pack  # each of which has rows that begin alike
-    partial = torch.empty((len(column_sums), blocks, cols), dtype=torch.float32, device=x.device)
-    arguments = (*inputs, dx, partial, rows, cols)
-    program.launch(f"{name}_{kind}_{lanes}", blocks, threads, *arguments, overlaps=True)
+    blocks = None
+    if not packed and not narrow:
+        blocks = _elements(x, program.multiprocessor_count) or _slab(program, inputs, dx)
+    if blocks is None:
+        lanes = 1 << (packs - 1).bit_length()
+        kind = "packed" if packed else f"by_{access}" if narrow else "skewed"
+        blocks = _lanes(kind, lanes, rows, pack, program.multiprocessor_count)
+    partial = torch.empty((len(column_sums), blocks.count, cols), dtype=torch.float32, device=x.device)
+    program.launch(
+        *(f"{name}_{blocks.kind}", blocks.count, blocks.threads, *inputs, dx, partial, rows, cols),
+        shared_bytes=blocks.shared_bytes,
+        overlaps=True,
+    )
     _add_up(program, name, partial, column_sums)
 
 
-def _elements(x: torch.Tensor, multiprocessors: int) -> tuple[int, int] | None:
-    """Elements of a lane and blocks, where a warp has a row: norm_elements.cuh."""
+class _Blocks(NamedTuple):
+    """Which kernel they run, how many stay, and of each the threads and dynamic shared memory."""
+
+    kind: str
+    count: int
+    threads: int
+    shared_bytes: int = 0
+
+
+def _lanes(kind: str, lanes: int, rows: int, pack: int, multiprocessors: int) -> _Blocks:
+    """Some lanes a row, or where they are more than a warp a group of threads."""
+    threads = max(THREADS, lanes)
+    most = BLOCKS_PER_MULTIPROCESSOR * multiprocessors * THREADS // threads
+    count = max(min(most, -(-rows * lanes // threads)), 1)
+    if lanes > WARP:
+        count = -(-count // pack) * pack  # each of which has rows that begin alike
+    return _Blocks(f"{kind}_{lanes}", count, threads)
+
+
+def _elements(x: torch.Tensor, multiprocessors: int) -> _Blocks | None:
+    """A warp a row, for many of some hundred columns that begin anywhere: norm_elements.cuh."""
     rows, cols = x.shape
     each = next((each for each in ELEMENTS if cols <= each * WARP), None)
     is_short = cols < SHORTEST_ELEMENTS_COLS or rows < FEWEST_ELEMENTS_ROWS
     if each is None or is_short or x.element_size() != ELEMENT_BYTES:
         return None
-    return each, min(ELEMENTS[each] * multiprocessors, -(-rows * WARP // THREADS))
+    count = min(ELEMENTS[each] * multiprocessors, -(-rows * WARP // THREADS))
+    return _Blocks(f"elements_{each}", count, THREADS)
 
 
-class _Slab(NamedTuple):
-    blocks: int
-    threads: int
-    shared_bytes: int
-
-
-def _slab(program: CudaProgram, inputs: tuple[torch.Tensor, ...], dx: torch.Tensor) -> _Slab | None:
+def _slab(program: CudaProgram, inputs: tuple[torch.Tensor, ...], dx: torch.Tensor) -> _Blocks | None:
     """Blocks that stay, for many short rows that begin anywhere, a thread each: norm_slab.cuh."""
     dy, x, *_ = inputs
     rows, cols = x.shape
@@ -110,7 +112,7 @@ def _slab(program: CudaProgram, inputs: tuple[torch.Tensor, ...], dx: torch.Tens
     of_multiprocessor = torch.cuda.get_device_properties(x.device).shared_memory_per_multiprocessor
     most = of_multiprocessor // (threads * row_bytes + RESERVED_BYTES)
     blocks = max(min(most, MOST_RESIDENT_THREADS // threads), 1) * program.multiprocessor_count
-    return _Slab(min(-(-rows // threads), blocks), threads, threads * row_bytes)
+    return _Blocks("slab", min(-(-rows // threads), blocks), threads, threads * row_bytes)
 
 
 def _add_up(

@@ -456,6 +456,7 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
 
 @pytest.mark.parametrize("rows", [2048, 5003, 88_723])
 def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int) -> None:
+    listed = (LIBRARY / "shared" / "norm_elements.cuh").read_text()
     launched: list[tuple[str, int, int]] = []
 
     class Program:
@@ -470,7 +471,8 @@ def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int
         norm_lanes.launch_lanes(Program(), kernel, (dy, x), dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
         name, blocks, threads = launched[0]
         each = int(name.removeprefix(f"{kernel}_elements_"))
-        assert f"ELEMENTS_KERNEL({each})" in source(kernel, "cuda_lanes")
+        assert "\nELEMENTS_KERNELS\n" in source(kernel, "cuda_lanes")
+        assert f"ELEMENTS_KERNEL({each}, {norm_lanes.ELEMENTS[each]})" in listed
         assert (each - 2) * 32 < cols <= each * 32
         assert blocks <= norm_lanes.ELEMENTS[each] * 132
         assert threads == 256
