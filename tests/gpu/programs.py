@@ -11,6 +11,8 @@ import torch
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Dtype
 
+STRIPS_KERNELS = ("matmul", "matmul_relu", "matmul_bias_gelu")
+
 
 @functools.cache
 def hopper_program(name: str, stem: str, dtype: Dtype) -> Any:
@@ -29,10 +31,13 @@ def strips_program(name: str, dtype: Dtype) -> Any:
     """The kernels of strips alone, which compile sooner than all of a version. For a Hopper GPU."""
     from roofscope.profiling.worker.build.providers import cuda
 
-    finish = "FINISH" if name == "matmul_bias_gelu" else "Finish{}"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "strips.cu"
-        source.write_text(
-            f'#include "shared/wgmma_strips.cuh"\n#include "{name}/finish.cuh"\nSTRIPS_KERNELS({finish})\n'
-        )
+        source.write_text(strips_source(name))
         return cuda.CudaProgram(source, dtype, cuda.architecture_of((9, 0)), torch.device("cuda", 0))
+
+
+def strips_source(name: str) -> str:
+    """The same, of one of STRIPS_KERNELS, as text."""
+    finish = "FINISH" if name == "matmul_bias_gelu" else "Finish{}"
+    return f'#include "shared/wgmma_strips.cuh"\n#include "{name}/finish.cuh"\nSTRIPS_KERNELS({finish})\n'

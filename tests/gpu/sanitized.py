@@ -20,7 +20,7 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.failures import Refusal
-from roofscope.tests.gpu.programs import strips_program
+from roofscope.tests.gpu.programs import STRIPS_KERNELS, strips_program
 from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs
 
 # An odd size has fewer tiles than a GPU has multiprocessors: no block takes a second one, and none uses again
@@ -118,7 +118,7 @@ def _call_leaves(kernel: Kernel, stem: str, device: torch.device) -> None:
 
 def _call_strips(kernel: Kernel, stem: str) -> None:
     """Strips of B under few rows, in every cluster: odd sizes have too small a B for them to be chosen."""
-    if stem != "cuda_wgmma" or kernel.spec.name not in {"matmul", "matmul_relu", "matmul_bias_gelu"}:
+    if stem != "cuda_wgmma" or kernel.spec.name not in STRIPS_KERNELS:
         return
     program = strips_program(kernel.spec.name, kernel.spec.dtypes[-1])
     for sizes in ({"m": 3, "n": 200, "k": 520}, {"m": 17, "n": 1160, "k": 136}):

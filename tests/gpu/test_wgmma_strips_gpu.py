@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.tests.gpu.programs import strips_program
+from roofscope.tests.gpu.programs import STRIPS_KERNELS, strips_program
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 pytest.importorskip(
@@ -16,7 +16,6 @@ pytest.importorskip(
 
 from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, multiply_strips
 
-KERNELS = ["matmul", "matmul_relu", "matmul_bias_gelu"]
 WAYS = [(strips, cluster) for strips in STRIPS for cluster in (1, *CLUSTERS)]
 # One row, and every number of rows of a kernel; strips that end amid a box, and clusters whose last blocks
 # have no columns; k of less than a step, and of no whole steps; shares of less than a strip, and of several.
@@ -43,7 +42,7 @@ def strips_of(name: str, dtype: Dtype) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [Dtype.BFLOAT16, Dtype.FLOAT16])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", STRIPS_KERNELS)
 def test_strips_are_right(name: str, dtype: Dtype) -> None:
     """By blocks of every width, alone and in every cluster; and a second time, bit by bit."""
     program, kernel = strips_of(name, dtype), CATALOG.kernel(name)

@@ -18,6 +18,7 @@ from roofscope.kernels.shared.wgmma_plans import best as best_of_tiles
 from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, Strips, multiply_strips
 from roofscope.kernels.shared.whole_rows import pitch
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.tests.gpu.programs import strips_source
 from roofscope.tests.kernels.test_wgmma import machine_code
 from roofscope.tests.kernels.test_wgmma_classes import MULTIPROCESSORS, Recorder, box
 
@@ -137,9 +138,7 @@ def test_each_ring_fits_into_shared_memory() -> None:
 def test_strips_spill_nothing_and_wait_for_no_fence(tmp_path: Path) -> None:
     """Sums that meet in memory go by words that hold their flag."""
     source = tmp_path / "kernel.cu"
-    source.write_text(
-        '#include "shared/wgmma_strips.cuh"\n#include "matmul/finish.cuh"\nSTRIPS_KERNELS(Finish{})\n'
-    )
+    source.write_text(strips_source("matmul"))
     code = machine_code(source, Dtype.BFLOAT16, tmp_path)
     assert len(set(re.findall(r"\.text\.(strips_\d+x\d+)", code))) == 4 * len(STRIPS)
     assert not re.search(r"\b(STL|LDL)\b|MEMBAR\.\w+\.GPU", code)
