@@ -13,12 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.paths import SUFFIX, module_command
-from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
-from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
-from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.tests.faults.corpus import Around, Fault, Shot, Target, write_kernels
 from roofscope.tests.faults.tapped_run import Line
 from roofscope.tests.faults.traces_left import (
@@ -29,6 +25,7 @@ from roofscope.tests.faults.traces_left import (
     left_after,
     locks_held,
 )
+from roofscope.tests.worker.command_line import keep_ceilings
 
 _LOOK_S = 0.05
 GRACE_S = 1.0  # for processes after the program's end
@@ -97,16 +94,6 @@ def command_of(faults: Sequence[Fault], device: Device, folder: Path) -> list[st
         *(word for stem in sorted(stems) for word in ("--implementation", stem)),
         *("--out", str(folder / f"run{SUFFIX}")),
     ]
-
-
-def keep_ceilings(cache: Path, device: Device) -> None:
-    """Spare each run the probe: the device is known from before."""
-    ceilings = [
-        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 4e12, "test", device.uuid, timestamp(), Mix.COPY),
-        Ceiling(Bound.FP32, Source.MEASURED_BURST, 6e13, "test", device.uuid, timestamp()),
-    ]
-    kept = CeilingCache(print, cache / "roofscope" / "ceilings")
-    kept.save(CacheKey.of(device, package_version("torch")), ceilings)
 
 
 class Watched:

@@ -11,7 +11,7 @@ from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.tuning import LeftOut
 from roofscope.tests.faults.run import keep_ceilings
 from roofscope.tests.gpu.recorded import DEVICE
-from roofscope.tests.worker.test_command_line import main
+from roofscope.tests.worker.command_line import main
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's and Triton's own, while they compile
 

@@ -18,7 +18,7 @@ from roofscope.benchmarks import agent_gelu
 from roofscope.profiling.process_tree import descendants_of
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.worker.test_command_line import keep_ceilings
+from roofscope.tests.worker.command_line import keep_ceilings
 
 ROOT = Path(__file__).resolve().parents[2]
 RELU = {"name": "relu.py", "reference": "torch.relu(x)", "inputs": ["x=4096"], "beside": False}

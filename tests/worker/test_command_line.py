@@ -12,47 +12,16 @@ import pytest
 
 from roofscope.app.cli.documents import RunDocument
 from roofscope.profiling.devices.device_lock import lock_device
-from roofscope.profiling.devices.host import cpu_device, package_version
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
-from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
-from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
+from roofscope.tests.children import ROOT
+from roofscope.tests.worker.command_line import keep_ceilings, main
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-GUARD = CHECKOUT / "tests" / "guard"
-
-
-def keep_ceilings(cache_home: Path) -> None:
-    """Spare each test the probe: the device is known from before."""
-    device = cpu_device()
-    ceilings = [
-        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 2e10, "test", device.uuid, timestamp(), Mix.COPY),
-        Ceiling(Bound.FP32, Source.MEASURED_BURST, 2e11, "test", device.uuid, timestamp()),
-    ]
-    cache = CeilingCache(print, cache_home / "roofscope" / "ceilings")
-    cache.save(CacheKey.of(device, package_version("torch")), ceilings)
-
-
-def main(tmp_path: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-    }
-    environment.pop("QT_QPA_PLATFORM", None)
-    environment.pop("DISPLAY", None)
-    return subprocess.run(
-        [sys.executable, "main.py", *map(str, words)],
-        cwd=CHECKOUT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+GUARD = ROOT / "tests" / "guard"
 
 
 def test_a_sixth_kernel_is_one_folder(tmp_path: Path) -> None:
@@ -263,7 +232,7 @@ def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "main.py", "doctor"],
-        cwd=CHECKOUT,
+        cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -299,7 +268,7 @@ def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path, ending: s
     with subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-u", "main.py", "run", small, *others, "--provider", "eager",
          "--preset", "small", "--device", "cpu", "--out", out],
-        cwd=CHECKOUT,
+        cwd=ROOT,
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         text=True,
@@ -343,7 +312,7 @@ def test_opening_without_a_screen_says_what_works_instead(tmp_path: Path) -> Non
     environment.pop("QT_QPA_PLATFORM", None)
     done = subprocess.run(
         [sys.executable, "main.py", "open", str(tmp_path / "a.roofscope")],
-        cwd=CHECKOUT,
+        cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,

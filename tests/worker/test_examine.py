@@ -13,7 +13,7 @@ from roofscope.profiling.results.session_reader import load, load_code
 from roofscope.profiling.worker.build.without_gpu.stand_in import DEVICE, StandIn
 from roofscope.profiling.worker.candidate.memory import raw_bytes
 from roofscope.profiling.worker.failures import Refusal
-from roofscope.tests.worker.test_command_line import keep_ceilings, main
+from roofscope.tests.worker.command_line import keep_ceilings, main
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"

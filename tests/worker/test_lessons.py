@@ -17,7 +17,7 @@ from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Examined
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import DEVICE
-from roofscope.tests.worker.test_command_line import keep_ceilings
+from roofscope.tests.worker.command_line import keep_ceilings
 
 DOCS = Path(__file__).parents[2] / "docs" / "lessons"
 CATALOG = scan()

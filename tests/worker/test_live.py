@@ -27,7 +27,8 @@ from roofscope.profiling.supervision.recording import Ending
 from roofscope.profiling.supervision.run_events import Banner, Progressed, RunEvent
 from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.profiling.worker.server import forget_imports
-from roofscope.tests.worker.test_command_line import CHECKOUT, keep_ceilings
+from roofscope.tests.children import ROOT
+from roofscope.tests.worker.command_line import keep_ceilings
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CPU = cpu_device()
@@ -209,7 +210,7 @@ def test_run_watch_prints_a_line_a_save_until_it_is_stopped(toy: Path, tmp_path:
         "--out",
         "a.roofscope",
     ]
-    command = [sys.executable, str(CHECKOUT / "main.py"), *map(str, words)]
+    command = [sys.executable, str(ROOT / "main.py"), *map(str, words)]
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

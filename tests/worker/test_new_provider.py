@@ -14,7 +14,7 @@ import pytest
 
 from roofscope.profiling.providers import Hue, Marker, Provider
 from roofscope.tests.children import ROOT
-from roofscope.tests.worker.test_command_line import keep_ceilings
+from roofscope.tests.worker.command_line import keep_ceilings
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 MEMBER = '    MADE_UP = "made_up"\n'

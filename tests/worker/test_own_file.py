@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.worker.test_command_line import keep_ceilings, main
+from roofscope.tests.worker.command_line import keep_ceilings, main
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"
 

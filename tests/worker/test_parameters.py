@@ -7,7 +7,7 @@ import pytest
 
 from roofscope.profiling.results.outcome import Failed, Measured, SkipKind, Skipped
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.worker.test_command_line import keep_ceilings, main
+from roofscope.tests.worker.command_line import keep_ceilings, main
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 # Slices are what the value makes of them: a wrong value in the worker would be a wrong time, not a wrong sum.

@@ -30,7 +30,7 @@ from roofscope.profiling.worker.timing import turn, wall_timer
 from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.children import python
-from roofscope.tests.worker.test_command_line import main
+from roofscope.tests.worker.command_line import main
 
 
 @pytest.fixture
