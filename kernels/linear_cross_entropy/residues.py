@@ -64,7 +64,7 @@ def launch(
         blocks = min(blocks, program.multiprocessor_count)
     pieces = torch.empty((rows, beside * parts, 2), dtype=torch.float32, device=x.device)
     program.launch(
-        *(name, blocks, tile.threads, tensor_map(_copies(program, x), (tile.rows, _STEP))),
+        *(name, blocks, tile.threads, tensor_map(copies_of(program, x), (tile.rows, _STEP))),
         *(tensor_map(longer, (tile.columns, _STEP)) for longer in long_rows(w, period)),
         *(labels, pieces, at_label, rows, vocab, hidden, period.bit_length() - 1),
         shared_bytes=tile.shared_bytes,
@@ -83,7 +83,7 @@ def long_rows(w: Tensor, period: int) -> tuple[Tensor, Tensor]:
     return w.as_strided((whole + 1, rest * hidden), (period * hidden, 1)), without
 
 
-def _copies(program: CudaProgram, x: Tensor) -> Tensor:
+def copies_of(program: CudaProgram, x: Tensor) -> Tensor:
     """One above the other, each with rows of whole 16 bytes."""
     (rows, hidden), count = x.shape, period_of(x.shape[1])
     furthest = _WORD - math.gcd(_WORD, hidden)

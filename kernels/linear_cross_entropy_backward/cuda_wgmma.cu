@@ -6,7 +6,7 @@
 //   in 16 bits. Two more products follow: what these columns add to dx, and their rows of dw. All three have the tiles
 //   and the ring of shared/wgmma_tiles.cuh, the last two as in linear_cross_entropy_backward/products.cuh. What the
 //   columns so far add to dx is kept in float32 in the order of the threads that have it. Few rows have the whole vocabulary
-//   at once, by kernels of their own: few_rows.cuh, and where rows of w begin anywhere loose_few.cuh.
+//   at once, by kernels of their own: few_rows.cuh, and where rows of w begin anywhere loose_few.cuh or residues.cuh.
 // Idea: the three products of triton_chunks, with d read across for dw as TMA brought it; see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -14,6 +14,7 @@
 #define B_OF_16_BITS_ALONG_K
 #include "linear_cross_entropy_backward/few_rows.cuh"
 #include "linear_cross_entropy_backward/loose_few.cuh"
+#include "linear_cross_entropy_backward/residues.cuh"
 
 struct Gradient {
     const long long* labels;
@@ -21,19 +22,22 @@ struct Gradient {
     const SCALAR* dloss;
     long long rows, columns, first;  // the first column of the vocabulary
 
-    // Makes d of a thread's logits, whose warpgroup's rows begin at `top`.
-    template <int COUNT>
-    __device__ __forceinline__ void make_weights_of(float (&logits)[COUNT], int top, int column0) const {
+    // Makes d of a thread's logits, whose warpgroup's rows begin at `top`. `left` columns of the vocabulary are left, and
+    // `place(label)` tells how far behind the first of them a label is.
+    template <int COUNT, class Place>
+    __device__ __forceinline__ void make_weights_of(
+        float (&logits)[COUNT], int top, long long left, const Place& place
+    ) const {
         const int lane = threadIdx.x % WARP;
         // Columns that only fill up rows of d meet zeros in the place of w, and infinity times zero is no number.
-        hide_beyond(logits, static_cast<int>(min(columns - column0, COUNT * 2ll)));
+        hide_beyond(logits, static_cast<int>(min(left, COUNT * 2ll)));
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = top + own_row() + half * 8;
             const long long label = row < rows ? labels[row] : IGNORED;
             const float scale = label == IGNORED ? 0.0f : to_float(dloss[row]);
             const float shift = row < rows ? lse[row] * LOG2_E : 0.0f;
-            const long long here = label - first - column0 - lane % 4 * 2;
+            const long long here = place(label) - lane % 4 * 2;
             const int wanted = here >= 0 && here < COUNT * 2 ? static_cast<int>(here) : -1;
 #pragma unroll
             for (int i = half * 2; i < COUNT; i += 4) {
@@ -45,6 +49,11 @@ struct Gradient {
                 }
             }
         }
+    }
+    // The same of neighbouring columns from `column0` on.
+    template <int COUNT>
+    __device__ __forceinline__ void make_weights_of(float (&logits)[COUNT], int top, int column0) const {
+        make_weights_of(logits, top, columns - column0, [&](long long label) { return label - first - column0; });
     }
 };
 
@@ -90,5 +99,25 @@ extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__
         gradient.make_weights_of(logits, top, column0);
     });
 }
+
+#define WEIGHTS_OF_RESIDUES(NAME, CONSUMERS, COLUMNS, STAGES)                                                     \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) NAME(                            \
+        const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap with_last,                     \
+        const __grid_constant__ CUtensorMap without, const __grid_constant__ CUtensorMap d,                       \
+        const long long* __restrict__ labels, const float* __restrict__ lse, const SCALAR* __restrict__ dloss,    \
+        long long rows, long long vocab, long long hidden, long long shift, long long stride                      \
+    ) {                                                                                                           \
+        const Gradient gradient{labels, lse, dloss, rows, vocab, 0};                                              \
+        const auto make = [&](float (&logits)[COLUMNS / 2], int top, const Columns& columns, int) {                \
+            gradient.make_weights_of(logits, top, left_of(columns, vocab), [&](long long label) {                 \
+                return place_of(label, columns);                                                                  \
+            });                                                                                                   \
+        };                                                                                                        \
+        const LongRows longer{with_last, without, static_cast<int>(shift)};                                       \
+        const Rest rest{labels, nullptr, nullptr, rows, vocab, hidden};                                           \
+        for_logits_of_residues<CONSUMERS, COLUMNS, STAGES>(x, longer, d, rest, stride, make);                     \
+    }
+WEIGHTS_OF_RESIDUES(weights_of_residues_64x128, 1, 128, 8)
+WEIGHTS_OF_RESIDUES(weights_of_residues_128x128, 2, 128, 6)
 
 #endif

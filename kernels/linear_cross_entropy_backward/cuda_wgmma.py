@@ -3,7 +3,7 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, residues
 from roofscope.kernels.linear_cross_entropy_backward.products import (
     BAND,
     STEP,
@@ -43,6 +43,10 @@ def run(
     require_32_bit_product(key, rows, vocab, hidden)
     if not rows:
         return torch.empty_like(x), torch.zeros_like(w)
+    if residues.takes(x, w):
+        order = residues.order_of(x, w)
+        made = residues.make_of_logits(program, "weights", order, x, w, labels, lse, dloss)
+        return residues.make_gradients(program, order, *made, x, w)
     if loose_few.takes(x, w, program.multiprocessor_count):
         return loose_few.run(program, x, w, labels, dloss, (None, lse))
     dx, dw = torch.empty_like(x), torch.empty_like(w)

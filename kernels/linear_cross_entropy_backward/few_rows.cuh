@@ -69,11 +69,17 @@ MULTIPLY_FEW(64, 32, "%32", "%33", SUMS_32(0))
 MULTIPLY_FEW(128, 64, "%64", "%65", SUMS_64(0))
 MULTIPLY_FEW(256, 128, "%128", "%129", SUMS_64(0), SUMS_64(64))
 
+// What a block has of dx: steps of the vocabulary, from a column of d and from the first row of w on. Rows of w begin
+// `skipped` elements behind its column `in_w`.
+struct PartOfDx {
+    int first, last, in_d = 0, in_w = 0, skipped = 0;
+};
+
 // wgmma takes the columns of w as its rows, and the rows of x as its columns. Grid: blocks beside each other, then `blockIdx.y`
-// for the parts of the vocabulary, in `steps` steps.
+// for the parts.
 template <int ROWS, int STAGES_HERE>
 __device__ __forceinline__ void multiply_d_of_few(
-    const CUtensorMap& d, const CUtensorMap& w, float* parts, int rows, int hidden, long long steps
+    const CUtensorMap& d, const CUtensorMap& w, float* parts, int rows, int hidden, const PartOfDx& part
 ) {
     constexpr int WARPGROUPS = FEW_COLUMNS / 64, BYTES_W = WARPGROUPS * BAND_BYTES, STAGE = BYTES_W + ROWS * ROW;
     extern __shared__ __align__(1024) unsigned char stages[];
@@ -88,8 +94,6 @@ __device__ __forceinline__ void multiply_d_of_few(
     }
     __syncthreads();
     const int column0 = blockIdx.x * FEW_COLUMNS;
-    const int first = static_cast<int>(steps * blockIdx.y / gridDim.y);
-    const int last = static_cast<int>(steps * (blockIdx.y + 1) / gridDim.y);
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
     int stage = 0;
     unsigned phase = 0;
@@ -100,22 +104,24 @@ __device__ __forceinline__ void multiply_d_of_few(
     let_next_start();
     if (warpgroup == WARPGROUPS) {
         if (threadIdx.x % WARPGROUP) return;
-        for (int step = first; step < last; ++step, advance()) {
+        for (int step = part.first; step < part.last; ++step, advance()) {
             unsigned char* const to = stages + stage * STAGE;
             wait_for(empty + stage, phase ^ 1);
             arrive_and_expect(full + stage, STAGE);
 #pragma unroll
             for (int band = 0; band < WARPGROUPS; ++band) {
-                copy_box(to + band * BAND_BYTES, w, column0 + band * BAND, step * STEP_K, full + stage);
+                copy_box(
+                    to + band * BAND_BYTES, w, part.in_w + column0 + band * BAND, step * STEP_K, full + stage
+                );
             }
-            copy_box(to + BYTES_W, d, step * STEP_K, 0, full + stage);
+            copy_box(to + BYTES_W, d, part.in_d + step * STEP_K, 0, full + stage);
         }
         return;
     }
     float sum[ROWS / 2] = {};
     settle(sum);
     int before = 0;
-    for (int step = first; step < last; ++step, advance()) {
+    for (int step = part.first; step < part.last; ++step, advance()) {
         wait_for(full + stage, phase);
         const unsigned char* const from = stages + stage * STAGE;
         const unsigned long long of_w = swizzled_tile(from + warpgroup * BAND_BYTES, ATOM, 0);
@@ -125,18 +131,18 @@ __device__ __forceinline__ void multiply_d_of_few(
         for (int i = 0; i < 4; ++i) multiply_few(sum, of_w + i * (16 * ROW / 16), of_d + i * 2);
         commit_products();
         wait_for_products<1>();
-        if (step > first && threadIdx.x % WARPGROUP == 0) arrive(empty + before);
+        if (step > part.first && threadIdx.x % WARPGROUP == 0) arrive(empty + before);
         before = stage;
     }
     wait_for_products<0>();
     settle(sum);
 
-    const int lane = threadIdx.x % WARP, column = column0 + threadIdx.x / WARP * 16 + lane / 4;
+    const int lane = threadIdx.x % WARP, column = column0 + threadIdx.x / WARP * 16 + lane / 4 - part.skipped;
     parts += 1ll * blockIdx.y * rows * hidden;
 #pragma unroll
     for (int i = 0; i < ROWS / 2; ++i) {
         const int row = i / 4 * 8 + lane % 4 * 2 + i % 2, at = column + i % 4 / 2 * 8;
-        if (row < rows && at < hidden) parts[1ll * row * hidden + at] = sum[i];
+        if (row < rows && at >= 0 && at < hidden) parts[1ll * row * hidden + at] = sum[i];
     }
 }
 
@@ -145,8 +151,11 @@ __device__ __forceinline__ void multiply_d_of_few(
         const __grid_constant__ CUtensorMap d, const __grid_constant__ CUtensorMap w, float* __restrict__ parts,  \
         long long rows, long long hidden, long long steps                                                         \
     ) {                                                                                                           \
+        const PartOfDx part = {                                                                                   \
+            static_cast<int>(steps * blockIdx.y / gridDim.y), static_cast<int>(steps * (blockIdx.y + 1) / gridDim.y)   \
+        };                                                                                                        \
         multiply_d_of_few<ROWS, STAGES_HERE>(                                                                     \
-            d, w, parts, static_cast<int>(rows), static_cast<int>(hidden), steps                                  \
+            d, w, parts, static_cast<int>(rows), static_cast<int>(hidden), part                                   \
         );                                                                                                        \
     }
 DX_OF_FEW(16, 8)

@@ -3,7 +3,7 @@
 import torch
 
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
-from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, residues
 from roofscope.kernels.linear_cross_entropy_backward.products import (
     SMALL_TILE,
     STEP,
@@ -44,6 +44,9 @@ def run(
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss, torch.empty_like(x), torch.zeros_like(w)
+    if residues.takes(x, w):
+        made = powers.make_d_of_residues(program, x, w, labels, dloss, loss)
+        return loss, *residues.make_gradients(program, *made, x, w)
     if loose_few.takes(x, w, program.multiprocessor_count):
         return loss, *loose_few.run(program, x, w, labels, dloss, (loss, None))
     dx, dw = torch.empty_like(x), torch.empty_like(w)

@@ -1,7 +1,7 @@
 // The powers of logits of few rows, or by clusters that share small tiles; and the gradient without a sample.
 #pragma once
 
-#include "linear_cross_entropy_backward/few_rows.cuh"
+#include "linear_cross_entropy_backward/residues.cuh"
 #include "linear_cross_entropy_training/weights.cuh"
 
 // The statistics and the powers of a thread's logits, which become piece number `piece` of `count` of a row.
@@ -11,16 +11,17 @@ struct FewRows {
     float* at_label;
     long long rows, vocab;
 
-    template <int COUNT>
-    __device__ __forceinline__ void make_powers_at(
-        float (&logits)[COUNT], int top, int column0, long long piece, long long count
+    // `all_left` columns of the vocabulary are left, and `place(label)` tells how far behind the first of them a label is.
+    template <int COUNT, class Place>
+    __device__ __forceinline__ void make_powers_of(
+        float (&logits)[COUNT], int top, long long all_left, const Place& place, long long piece, long long count
     ) const {
-        const int left = static_cast<int>(min(vocab - column0, COUNT * 2ll));
+        const int left = static_cast<int>(min(all_left, COUNT * 2ll));
         hide_beyond(logits, left);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = top + own_row() + half * 8;
-            const long long wanted = row < rows ? labels[row] - column0 : -1;
+            const long long wanted = row < rows ? place(labels[row]) : -1;
             if (wanted >= 0 && wanted < left) {
 #pragma unroll
                 for (int i = half * 2; i < COUNT; i += 4) {
@@ -31,6 +32,14 @@ struct FewRows {
             const Statistics mine = make_powers(logits, half, NEGATIVE_INFINITY);
             if (row < rows && threadIdx.x % 4 == 0) pieces[row * count + piece] = mine;
         }
+    }
+    // The same of neighbouring columns from `column0` on.
+    template <int COUNT>
+    __device__ __forceinline__ void make_powers_at(
+        float (&logits)[COUNT], int top, int column0, long long piece, long long count
+    ) const {
+        const auto place = [&](long long label) { return label - column0; };
+        make_powers_of(logits, top, vocab - column0, place, piece, count);
     }
 };
 
@@ -60,12 +69,33 @@ extern "C" __global__ void __cluster_dims__(SMALL_PARTS, 1, 1) __launch_bounds__
     );
 }
 
+#define POWERS_OF_RESIDUES(NAME, CONSUMERS, COLUMNS, STAGES)                                                      \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS + 1) * WARPGROUP, 1) NAME(                            \
+        const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap with_last,                     \
+        const __grid_constant__ CUtensorMap without, const __grid_constant__ CUtensorMap powers,                  \
+        const long long* __restrict__ labels, Statistics* __restrict__ pieces, float* __restrict__ at_label,      \
+        long long rows, long long vocab, long long hidden, long long shift, long long stride                      \
+    ) {                                                                                                           \
+        const FewRows few{labels, pieces, at_label, rows, vocab};                                                 \
+        const auto make = [&](float (&logits)[COLUMNS / 2], int top, const Columns& columns, int column0) {        \
+            few.make_powers_of(                                                                                   \
+                logits, top, left_of(columns, vocab), [&](long long label) { return place_of(label, columns); },  \
+                column0 / COLUMNS, (stride << shift) / COLUMNS                                                    \
+            );                                                                                                    \
+        };                                                                                                        \
+        const LongRows longer{with_last, without, static_cast<int>(shift)};                                       \
+        const Rest rest{labels, pieces, at_label, rows, vocab, hidden};                                           \
+        for_logits_of_residues<CONSUMERS, COLUMNS, STAGES>(x, longer, powers, rest, stride, make);                \
+    }
+POWERS_OF_RESIDUES(powers_of_residues_64x128, 1, 128, 8)
+POWERS_OF_RESIDUES(powers_of_residues_128x128, 2, 128, 6)
+
 // What join and make_weights do where there is a sample, for a row by so many warps: each block of a row joins its sums.
 template <int WARPS>
 __device__ __forceinline__ void join_and_make_d(
     SCALAR* powers, const Statistics* pieces, const float* at_label, const long long* labels, const SCALAR* dloss,
     SCALAR* loss, long long rows, long long vocab, long long width, long long count, long long blocks_of_row,
-    long long log2_piece
+    long long log2_piece, const OrderOfColumns& order
 ) {
     const long long row = WARPS == 1 ? thread_of_grid() / WARP : blockIdx.x / blocks_of_row;
     if (row >= rows) return;
@@ -91,7 +121,8 @@ __device__ __forceinline__ void join_and_make_d(
     const float lse = mine.highest + log2f(mine.total);
     if (blockIdx.x % blocks_of_row == 0 && thread == 0) from_float(loss_of(mine, logit, label, vocab), loss[row]);
     const RowResult result = {lse, (fast_exp2(logit - lse) - 1.0f) * scale};
-    PartOfRow<WARPS>{width, blocks_of_row, log2_piece}.make_weights(powers + row * width, pieces, result, scale, label);
+    const long long place = label >= 0 && label < vocab ? order.place_of(label) : label == IGNORED ? IGNORED : -1;
+    PartOfRow<WARPS>{width, blocks_of_row, log2_piece}.make_weights(powers + row * width, pieces, result, scale, place);
 }
 
 #define JOIN_AND_MAKE(NAME, WARPS)                                                                                \
@@ -99,10 +130,11 @@ __device__ __forceinline__ void join_and_make_d(
         SCALAR* __restrict__ powers, const Statistics* __restrict__ pieces, const float* __restrict__ at_label,   \
         const long long* __restrict__ labels, const SCALAR* __restrict__ dloss, SCALAR* __restrict__ loss,        \
         long long rows, long long vocab, long long width, long long count, long long blocks_of_row,               \
-        long long log2_piece                                                                                      \
+        long long log2_piece, long long shift, long long stride                                                   \
     ) {                                                                                                           \
         join_and_make_d<WARPS>(                                                                                   \
-            powers, pieces, at_label, labels, dloss, loss, rows, vocab, width, count, blocks_of_row, log2_piece   \
+            powers, pieces, at_label, labels, dloss, loss, rows, vocab, width, count, blocks_of_row, log2_piece,  \
+            {static_cast<int>(shift), stride}                                                                     \
         );                                                                                                        \
     }
 JOIN_AND_MAKE(join_and_make_weights, WARPS_OF_ROWS)

@@ -5,7 +5,7 @@ import functools
 import torch
 
 from roofscope import CudaProgram, tensor_map
-from roofscope.kernels.linear_cross_entropy_backward import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, residues
 from roofscope.kernels.linear_cross_entropy_backward.products import BAND, SMALL_TILE, STEP, SURELY, TILE
 
 Tensor = torch.Tensor
@@ -53,13 +53,43 @@ def make_d(
         make_of_tiles(program, name, x, w, d, labels, 0, pieces, at_label)
     else:
         few_rows.make_of_logits(program, "powers", name == PARTS, x, w, d, labels, pieces, at_label)
+    _join(program, d, pieces, at_label, labels, dloss, loss, vocab, piece)
+
+
+def make_d_of_residues(
+    program: CudaProgram, x: Tensor, w: Tensor, labels: Tensor, dloss: Tensor, loss: Tensor
+) -> tuple[residues.Order, Tensor, Tensor]:
+    """The same from rows of w that begin anywhere: d, how its columns lie, and copies of x."""
+    order = residues.order_of(x, w)
+    count = order.width // order.columns
+    pieces = torch.empty((len(x), count, 2), dtype=torch.float32, device=x.device)
+    at_label = torch.empty(len(x), dtype=torch.float32, device=x.device)
+    copies, d = residues.make_of_logits(program, "powers", order, x, w, labels, pieces, at_label)
+    _join(program, d, pieces, at_label, labels, dloss, loss, order.vocab, order.columns, order.numbers)
+    return order, copies, d
+
+
+def _join(
+    program: CudaProgram,
+    d: Tensor,
+    pieces: Tensor,
+    at_label: Tensor,
+    labels: Tensor,
+    dloss: Tensor,
+    loss: Tensor,
+    vocab: int,
+    piece: int,
+    order: tuple[int, int] = (0, 0),
+) -> None:
+    """The losses, and d of the powers in it, of pieces of so many columns."""
+    rows, width = d.shape
     blocks = -(-width // _COLUMNS_OF_BLOCK)
     kernel, grid = "join_and_make_weights", rows * blocks
     if by_warps(rows, width):
         kernel, grid = "join_and_make_short", -(-rows * 32 // _THREADS)
     program.launch(
         *(kernel, grid, _THREADS, d, pieces, at_label, labels, dloss, loss),
-        *(rows, vocab, width, count, blocks, piece.bit_length() - 1),
+        *(rows, vocab, width, pieces.shape[1], blocks, piece.bit_length() - 1, *order),
         overlaps=True,
     )
 

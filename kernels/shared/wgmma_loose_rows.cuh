@@ -41,8 +41,15 @@ struct LooseRows {
     int end_row, end, ends;
 
     __device__ __forceinline__ LooseRows(unsigned char* buffers, const Loose& loose, int row0, int column0)
-        : buffers(buffers), c(loose.c + (row0 * static_cast<unsigned long long>(loose.n) + column0)), n(loose.n) {
-        rows = static_cast<int>(loose.m) - row0, columns = min(static_cast<int>(loose.n) - column0, COLUMNS);
+        : LooseRows(
+              buffers, loose.c + (row0 * static_cast<unsigned long long>(loose.n) + column0), loose.n,
+              static_cast<int>(loose.m) - row0, static_cast<int>(loose.n) - column0
+          ) {}
+    // A tile that begins at `c`, whose rows are `n` elements apart; so many `rows` and columns are left of C.
+    __device__ __forceinline__ LooseRows(
+        unsigned char* buffers, const SCALAR* c, unsigned n, int rows, int columns_left
+    )
+        : buffers(buffers), c(c), n(n), rows(rows), columns(min(columns_left, COLUMNS)) {
         const int lane = threadIdx.x % WARP, row = lane % 4 * 2, column = threadIdx.x / WARP * 16 + lane / 4;
         upper = place_of(row, column), lower = place_of(row + 1, column);
         const int own = threadIdx.x / WORDS, at = before_word(own) + static_cast<int>(threadIdx.x % WORDS) * PER_WORD;

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from roofscope.kernels.linear_cross_entropy_backward import residues
 from roofscope.kernels.matmul_tf32 import streamed
 from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, multiply_strips
 from roofscope.profiling.planning.catalog import Kernel, load_module
@@ -27,6 +28,7 @@ from roofscope.tests.kernels.cases import CATALOG, Tensors, random_inputs
 # what an earlier tile has left in shared memory. So a version that goes by their count is also called as if
 # there were two.
 FEW = 2
+RESIDUES_KERNELS = ("linear_cross_entropy_backward", "linear_cross_entropy_training")
 
 # Of hopper.cuh: who arrives at a barrier, as the tool can follow it.
 WATCHED = Parameter("SANITIZED", (1,), 1, 1)
@@ -95,6 +97,7 @@ def main(name: str) -> None:
             _call_leaves(kernel, version.stem, device)
             _call_strips(kernel, version.stem)
             _call_streamed(kernel, version.stem, device)
+            _call_residues(kernel, version.stem, device)
 
 
 def _call_leaves(kernel: Kernel, stem: str, device: torch.device) -> None:
@@ -145,6 +148,30 @@ def _call_streamed(kernel: Kernel, stem: str, device: torch.device) -> None:
         torch.cuda.synchronize()
         sys.stdout.write(f"called: {stem} {sizes} streamed\n")
     _multiprocessors.told = None
+
+
+def _call_residues(kernel: Kernel, stem: str, device: torch.device) -> None:
+    """Gradients from rows of w that begin anywhere, without a copy of w: odd sizes have too small a one."""
+    if stem != "cuda_wgmma" or kernel.spec.name not in RESIDUES_KERNELS:
+        return
+    launcher, dtype = load_module(kernel.folder / f"{stem}.py"), kernel.spec.dtypes[-1]
+    program = cuda.CudaProgram(kernel.folder / f"{stem}.cu", dtype, cuda.architecture_of((9, 0)), device)
+    takes = residues.takes
+    setattr(residues, "takes", _always)  # noqa: B010
+    for rows, vocab, hidden in ((9, 1030, 36), (35, 641, 131), (100, 2500, 258), (200, 300, 77)):
+        sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        for told in (None, FEW):
+            _multiprocessors.told = told
+            launcher.run(program, *inputs)
+        torch.cuda.synchronize()
+        sys.stdout.write(f"called: {stem} {sizes} by residues\n")
+    _multiprocessors.told = None
+    setattr(residues, "takes", takes)  # noqa: B010
+
+
+def _always(*_: object) -> bool:
+    return True
 
 
 def _call(call: Call, inputs: Tensors, what: str) -> None:

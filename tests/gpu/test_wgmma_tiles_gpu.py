@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from roofscope.kernels.grouped_matmul import one_turn
-from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, products
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few, products, residues
 from roofscope.kernels.linear_cross_entropy_training import powers
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
@@ -197,6 +197,7 @@ def test_few_rows_are_right(
         (few_rows, "dw_by_small_tiles"): way == "of_small_tiles",
         (powers, "choose"): f"powers_{way}",
         (loose_few, "takes"): False,
+        (residues, "takes"): False,
     }
     for (where, function), value in found.items():
         monkeypatch.setattr(where, function, giving(value))
