@@ -110,9 +110,7 @@ __device__ __forceinline__ void multiply_d_of_few(
             arrive_and_expect(full + stage, STAGE);
 #pragma unroll
             for (int band = 0; band < WARPGROUPS; ++band) {
-                copy_box(
-                    to + band * BAND_BYTES, w, part.in_w + column0 + band * BAND, step * STEP_K, full + stage
-                );
+                copy_box(to + band * BAND_BYTES, w, part.in_w + column0 + band * BAND, step * STEP_K, full + stage);
             }
             copy_box(to + BYTES_W, d, part.in_d + step * STEP_K, 0, full + stage);
         }

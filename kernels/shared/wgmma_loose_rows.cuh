@@ -46,9 +46,8 @@ struct LooseRows {
               static_cast<int>(loose.m) - row0, static_cast<int>(loose.n) - column0
           ) {}
     // A tile that begins at `c`, whose rows are `n` elements apart; so many `rows` and columns are left of C.
-    __device__ __forceinline__ LooseRows(
-        unsigned char* buffers, const SCALAR* c, unsigned n, int rows, int columns_left
-    )
+    __device__ __forceinline__
+    LooseRows(unsigned char* buffers, const SCALAR* c, unsigned n, int rows, int columns_left)
         : buffers(buffers), c(c), n(n), rows(rows), columns(min(columns_left, COLUMNS)) {
         const int lane = threadIdx.x % WARP, row = lane % 4 * 2, column = threadIdx.x / WARP * 16 + lane / 4;
         upper = place_of(row, column), lower = place_of(row + 1, column);
