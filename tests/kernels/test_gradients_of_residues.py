@@ -26,7 +26,7 @@ def test_each_column_of_d_has_its_place(rows: int, vocab: int, hidden: int) -> N
     shift, stride = order.numbers
     labels = torch.arange(vocab)
     places = (labels & ((1 << shift) - 1)) * stride + (labels >> shift)
-    assert len(set(places.tolist())) == vocab
+    assert len(set(map(int, places))) == vocab
     assert int(places.max()) < order.width
     assert stride % order.columns == 0
     assert order.period * hidden % 8 == 0
