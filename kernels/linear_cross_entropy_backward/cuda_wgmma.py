@@ -43,7 +43,7 @@ def run(
     require_32_bit_product(key, rows, vocab, hidden)
     if not rows:
         return torch.empty_like(x), torch.zeros_like(w)
-    if residues.takes(x, w):
+    if residues.takes(x, w, program.multiprocessor_count):
         order = residues.order_of(x, w)
         made = residues.make_of_logits(program, "weights", order, x, w, labels, lse, dloss)
         return residues.make_gradients(program, order, *made, x, w)

@@ -8,7 +8,7 @@ import torch
 from roofscope import Argument, CudaProgram, tensor_map
 from roofscope.kernels.linear_cross_entropy.residues import copies_of, long_rows, period_of, suits
 from roofscope.kernels.linear_cross_entropy.residues import takes as takes_long_rows
-from roofscope.kernels.linear_cross_entropy_backward import few_rows
+from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
 from roofscope.kernels.linear_cross_entropy_backward.products import BAND, STEP
 from roofscope.kernels.shared.wgmma_plans import ROW, TILES, Tile
 
@@ -18,7 +18,10 @@ _WORD = 8  # elements of 16 bytes
 _THREADS = 256
 _DX_COLUMNS, _DX_STAGES = 128, {16: 6, 32: 5, 64: 4, 128: 6, 256: 4}  # by room for rows, as in residues.cuh
 _DW_COLUMNS, _DW_ROWS, _DW_STAGES = 256, 128, 4  # of a tile across, as in residues.cuh
-_LEAST_ROWS = 9  # of x: fewer have smaller tiles
+_LEAST_ROWS, _LEAST_HIDDEN, _LEAST_VOCAB = 9, 128, 2500
+_LEAST_BYTES = 10 * 10**6  # of w
+_VERY_FEW, _LONG = 16, 2000  # so many rows of x need longer ones of w where loose_few.cuh has them too
+_PAIRED = 64  # most rows of x for which a multiprocessor has two blocks of dx
 _LEAST_ROWS_OF_PART = 256  # of a residue, of w
 
 
@@ -67,10 +70,18 @@ def tile_of(rows: int) -> Tile:
     return TILES["tile_64x128" if rows <= 64 else "tile_128x128"]
 
 
-def takes(x: Tensor, w: Tensor) -> bool:
-    """Whether rows of w begin anywhere, which a copy of w would be for."""
+def takes(x: Tensor, w: Tensor, multiprocessors: int) -> bool:
+    """Whether rows of w begin anywhere, and neither a copy of w nor loose_few.cuh is there sooner.
+
+    What is in front of rows and behind is cleared in each tile, which short rows pay for, and residues with
+    few rows of w leave tiles empty.
+    """
     (rows, hidden), vocab = x.shape, len(w)
-    return _LEAST_ROWS <= rows <= few_rows.FEW and takes_long_rows(vocab, hidden) and suits(w)
+    if not (_LEAST_ROWS <= rows <= few_rows.FEW and takes_long_rows(vocab, hidden) and suits(w)):
+        return False
+    if hidden < _LEAST_HIDDEN or vocab < _LEAST_VOCAB or 2 * vocab * hidden < _LEAST_BYTES:
+        return False
+    return rows > _VERY_FEW or hidden >= _LONG or not loose_few.takes(x, w, multiprocessors)
 
 
 def order_of(x: Tensor, w: Tensor) -> Order:
@@ -107,7 +118,10 @@ def parts_of_dx(rows: int, order: Order, multiprocessors: int) -> tuple[int, int
     """Room for rows, blocks beside each other, and parts of each residue's rows of w."""
     room = next(room for room in _DX_STAGES if rows <= room)
     columns = order.across(_DX_COLUMNS)
-    fill = multiprocessors // (columns * order.period)
+    beside = columns * order.period
+    fill = multiprocessors // beside
+    if room <= _PAIRED:  # rather a second block here and there than many multiprocessors without one
+        fill = max(fill, -(-multiprocessors * 7 // (10 * beside)))
     return room, columns, max(min(fill, order.longest // _LEAST_ROWS_OF_PART), 1)
 
 

@@ -44,7 +44,7 @@ def run(
     loss = torch.empty(rows, dtype=x.dtype, device=x.device)
     if not rows:
         return loss, torch.empty_like(x), torch.zeros_like(w)
-    if residues.takes(x, w):
+    if residues.takes(x, w, program.multiprocessor_count):
         made = powers.make_d_of_residues(program, x, w, labels, dloss, loss)
         return loss, *residues.make_gradients(program, *made, x, w)
     if loose_few.takes(x, w, program.multiprocessor_count):

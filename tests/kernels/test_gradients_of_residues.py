@@ -92,7 +92,15 @@ def test_w_is_not_copied(
 
 @pytest.mark.parametrize(
     ("rows", "vocab", "hidden", "parts"),
-    [(35, 64_136, 2042, 2), (22, 37_364, 4626, 1), (128, 50_257, 700, 11), (9, 8, 65, 1), (17, 600, 65, 1)],
+    [
+        (35, 64_136, 2042, 2),
+        (22, 37_364, 4626, 1),
+        (128, 50_257, 700, 11),
+        (9, 8, 65, 1),
+        (17, 600, 65, 1),
+        (64, 128_256, 1021, 2),  # two blocks of a multiprocessor
+        (65, 128_256, 1021, 1),
+    ],
 )
 def test_blocks_of_dx_are_as_many_as_multiprocessors(rows: int, vocab: int, hidden: int, parts: int) -> None:
     order = residues.Order(vocab, hidden, 128)
@@ -100,3 +108,34 @@ def test_blocks_of_dx_are_as_many_as_multiprocessors(rows: int, vocab: int, hidd
     assert rows <= room
     assert columns * 128 >= hidden
     assert found == parts
+
+
+@pytest.mark.parametrize(
+    ("rows", "vocab", "hidden", "expected"),
+    [
+        (35, 64_136, 2042, True),
+        (12, 50_257, 6001, True),
+        (20, 84_465, 465, True),
+        (256, 30_000, 1001, True),
+        (35, 64_136, 2048, False),  # no copy to save
+        (8, 52_345, 1620, False),
+        (257, 30_000, 1001, False),
+        (10, 122_304, 687, False),  # mma.sync
+        (118, 1198, 6125, False),  # tiles that are hardly filled
+        (23, 120_980, 55, False),
+        (64, 3712, 255, False),
+    ],
+)
+def test_a_large_w_whose_rows_begin_anywhere_is_read_as_it_lies(
+    rows: int, vocab: int, hidden: int, expected: bool
+) -> None:
+    x, w = (torch.empty(n, hidden, dtype=torch.bfloat16, device="meta") for n in (rows, vocab))
+    assert residues.takes(x, w, 132) == expected
+
+
+def test_a_w_that_begins_amid_16_bytes_is_copied() -> None:
+    x, line = torch.empty(20, 2001, dtype=torch.bfloat16), torch.empty(2600 * 2001 + 8, dtype=torch.bfloat16)
+    begin = -(line.data_ptr() // 2) % 8
+    for late in (0, 1):
+        w = line[begin + late :][: 2600 * 2001].view(2600, 2001)
+        assert residues.takes(x, w, 132) == (late == 0)
