@@ -213,7 +213,7 @@ __device__ __forceinline__ void copy_box_to(
                  : "memory");
 }
 
-// Copies the box from shared memory to column x and row y, but for what lies outside the tensor.
+// Copies the box from shared memory to column x, which is not below 0, and row y, but for what lies outside the tensor.
 __device__ __forceinline__ void start_store(const CUtensorMap& map, int x, int y, const void* from) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
                  ::"l"(&map), "r"(x), "r"(y), "r"(shared_address(from))
