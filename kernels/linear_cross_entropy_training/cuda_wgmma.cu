@@ -14,7 +14,8 @@
 //   sample one kernel joins the sums and makes d. Where pairs of blocks would have few tiles, logits and products have tiles
 //   of 64 x 64, which the blocks of a cluster may share along hidden. Few rows have kernels of their own: few_powers.cuh,
 //   which has more of them in linear_cross_entropy_backward/few_rows.cuh.
-//   Where rows of w begin anywhere those are linear_cross_entropy_backward/residues.cuh, and loose_few.cuh beside it.
+//   Where rows of w begin anywhere those are linear_cross_entropy_backward/residues.cuh and, of fewer rows,
+//   linear_cross_entropy_backward/loose_few.cuh.
 // Idea: linear_cross_entropy/cuda_wgmma and linear_cross_entropy_backward/cuda_wgmma make the logits once each, a
 //   quarter of all products. Here the powers of the first pass stay, at 2 bytes each: Hsu et al., "Liger Kernel",
 //   arXiv:2410.10989, which keeps logits. A power in 16 bits is closer than the power of a logit in 16 bits, and a base
