@@ -12,6 +12,7 @@
 //   that stays has many, and keeps what it adds up: the persistent grid and two-stage column sum of Triton's layer norm
 //   tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
+#include "shared/norm_narrow.cuh"
 #include "shared/overlap.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
@@ -250,6 +251,23 @@ KERNEL(packed_2, 2, true, false)
 KERNEL(packed_4_shared, 4, true, true)
 KERNEL(packed_8_shared, 8, true, true)
 KERNEL(elements_1, 1, false, false)
+
+// Longer rows that begin anywhere; the last is how many blocks a multiprocessor has at once.
+#define NARROW(THREADS, EACH, WIDTH, BLOCKS)                                                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                            \
+        layer_norm_backward_narrow_##THREADS##_##EACH##_##WIDTH(                                             \
+            const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,       \
+            const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx,         \
+            float* __restrict__ partial, long long rows, long long cols, long long) {                        \
+        start_early();                                                                                       \
+        narrow_gradients<true, THREADS, EACH, WIDTH>(dy, x, w, mean, rstd, dx, partial, rows, cols);         \
+    }
+
+NARROW(512, 4, 1, 2)
+NARROW(384, 8, 1, 2)
+NARROW(256, 16, 1, 2)
+NARROW(512, 12, 1, 1)
+NARROW(512, 16, 1, 1)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_backward_columns(

@@ -10,6 +10,7 @@
 // Idea: layer_norm_backward/cuda_persistent with one sum less of either kind: the persistent grid and two-stage column
 //   sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
+#include "shared/norm_narrow.cuh"
 #include "shared/overlap.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
@@ -195,6 +196,23 @@ KERNEL(packed_2, 2, true, false)
 KERNEL(packed_4_shared, 4, true, true)
 KERNEL(packed_8_shared, 8, true, true)
 KERNEL(elements_1, 1, false, false)
+
+// Longer rows that begin anywhere; the last is how many blocks a multiprocessor has at once.
+#define NARROW(THREADS, EACH, WIDTH, BLOCKS)                                                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                            \
+        rms_norm_backward_narrow_##THREADS##_##EACH##_##WIDTH(                                               \
+            const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,       \
+            const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial,            \
+            long long rows, long long cols, long long) {                                                     \
+        start_early();                                                                                       \
+        narrow_gradients<false, THREADS, EACH, WIDTH>(dy, x, w, nullptr, rstd, dx, partial, rows, cols);     \
+    }
+
+NARROW(256, 8, 1, 4)
+NARROW(512, 6, 1, 2)
+NARROW(512, 8, 1, 2)
+NARROW(1024, 6, 1, 1)
+NARROW(1024, 8, 1, 1)
 
 // What the kernel before leaves is read while it ends: no __restrict__.
 extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(

@@ -2,10 +2,17 @@
 
 import torch
 
-from roofscope.kernels.shared.norm_backward import WARP, choose
+from roofscope.kernels.shared.norm_backward import WARP, Narrow, choose
 
-DOMAIN = "cols * s <= 2**13 or cols * s % 16 == 0 and cols * s <= 2**16"
+DOMAIN = "cols * s <= 2**13 or s == 2 and cols <= 2**13 or cols * s % 16 == 0 and cols * s <= 2**16"
 SHARED_BYTES = 4  # for a column: a float of dw
+NARROW = (
+    Narrow(1, 256, 8, 4),
+    Narrow(1, 512, 6, 2),
+    Narrow(1, 512, 8, 2),
+    Narrow(1, 1024, 6, 1),
+    Narrow(1, 1024, 8, 1),
+)
 
 
 def run(
@@ -16,7 +23,7 @@ def run(
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     if cols == 0:
         return dx, dw
-    chosen = choose("rms_norm_backward/cuda_persistent", cols, SHARED_BYTES, dy, x, w, dx)
+    chosen = choose("rms_norm_backward/cuda_persistent", cols, SHARED_BYTES, NARROW, dy, x, w, dx)
     blocks = chosen.blocks(rows, program.multiprocessor_count)
     partial = torch.empty((blocks, cols), dtype=torch.float32, device=x.device)
     arguments = (dy, x, w, rstd, dx, partial, rows, cols, chosen.threads)

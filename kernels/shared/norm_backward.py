@@ -6,12 +6,27 @@ import torch
 
 from roofscope import Refusal
 from roofscope.kernels.shared.limits import shared_limit
-from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
+from roofscope.kernels.shared.rows import PACK_BYTES, access_bytes
 
 WARP = 32
 THREADS = 256  # of a block of short rows
 MOST_THREADS = 512  # as in norm_backward.cuh
+NARROW_FROM, NARROW_BYTES = 1024, 2  # columns, of elements of so many bytes
 MOST_SHARED_BYTES = 128 * 1024  # that a block here takes; some architectures have 100 KB for one
+
+
+class Narrow(NamedTuple):
+    """A kernel of norm_narrow.cuh, for rows of so many columns at most that begin on ``width`` elements."""
+
+    width: int
+    threads: int
+    each: int  # accesses of a thread
+    at_once: int  # blocks of a multiprocessor
+
+    @property
+    def cols(self) -> int:
+        """It takes."""
+        return self.width * self.threads * self.each
 
 
 class Choice(NamedTuple):
@@ -28,14 +43,23 @@ class Choice(NamedTuple):
         return max(min(multiprocessor_count * self.blocks_at_once, -(-rows * self.threads // self.block)), 1)
 
 
-def choose(key: str, cols: int, bytes_of_column: int, *tensors: torch.Tensor) -> Choice:
+def choose(
+    key: str, cols: int, bytes_of_column: int, narrow: tuple[Narrow, ...], *tensors: torch.Tensor
+) -> Choice:
     """For rows of ``cols`` columns, the sums of each of which take ``bytes_of_column`` in shared memory.
 
-    Raises Refusal under the name ``key`` where those of a whole row do not fit.
+    Long rows that are not packed take the first kernel of ``narrow`` that has room for them. Raises Refusal
+    under the name ``key`` where those of a whole row do not fit.
     """
     pack = PACK_BYTES // tensors[0].element_size()
     row_packs = -(-cols // pack)
-    packed = are_packed(cols, *tensors)
+    access = access_bytes(cols, *tensors)
+    packed = access == PACK_BYTES
+    if not packed and cols > NARROW_FROM and tensors[0].element_size() == NARROW_BYTES:
+        for one in narrow:
+            if cols <= one.cols and access % (one.width * NARROW_BYTES) == 0:
+                name = f"narrow_{one.threads}_{one.each}_{one.width}"
+                return Choice(name, one.threads, one.threads, one.at_once, 0)
     for name, packs in (("packed_1", 1), ("packed_2", 2)) if packed else (("elements_1", 1),):
         warps = 1 << (-(-row_packs // (packs * WARP)) - 1).bit_length()
         threads = warps * WARP
