@@ -12,9 +12,9 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import SMALL_OF_ROWS, hint_of
 from roofscope.kernels.shared.limits import require_row_in_tile
-from roofscope.kernels.shared.row_tiles import NORM_TILES, fitted_tile, load_floats
+from roofscope.kernels.shared.row_tiles import ADD_NORM_TILES, fitted_tile, load_floats
 
 DOMAIN = "cols <= 2**20"
 EPSILON = tl.constexpr(1e-6)
@@ -64,10 +64,10 @@ def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch
     if x.numel():
         require_row_in_tile("add_rms_norm/triton_registers", cols)
         width = triton.next_power_of_2(cols)
-        height, warps = fitted_tile(rows, cols, NORM_TILES)
+        height, warps = fitted_tile(rows, cols, ADD_NORM_TILES)
         whole = cols == width and rows % height == 0
         grid = (triton.cdiv(rows, height),)
         _add_rms_norm[grid](
-            x, residual, w, y, h, rows, cols, height, width, whole, hint_of(x), num_warps=warps
+            x, residual, w, y, h, rows, cols, height, width, whole, hint_of(x, SMALL_OF_ROWS), num_warps=warps
         )
     return y, h

@@ -7,6 +7,7 @@
 //   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
+//   Long rows that begin on less than 16 bytes have a block each, of norm_narrow.cuh.
 //   Sums are stored by fours, since each instruction an element counts here.
 // Idea: cuda_naive reads dy and x once for the sums over rows and twice for dx, because no block has all rows. A block
 //   that stays has many, and keeps what it adds up: the persistent grid and two-stage column sum of Triton's layer norm
@@ -263,9 +264,15 @@ KERNEL(elements_1, 1, false, false)
         narrow_gradients<true, THREADS, EACH, WIDTH>(dy, x, w, mean, rstd, dx, partial, rows, cols);         \
     }
 
+NARROW(128, 8, 2, 4)
+NARROW(256, 6, 1, 4)
 NARROW(512, 4, 1, 2)
+NARROW(256, 6, 2, 2)
 NARROW(384, 8, 1, 2)
+NARROW(256, 8, 2, 2)
 NARROW(256, 16, 1, 2)
+NARROW(384, 6, 2, 2)
+NARROW(512, 6, 2, 1)
 NARROW(512, 12, 1, 1)
 NARROW(512, 16, 1, 1)
 

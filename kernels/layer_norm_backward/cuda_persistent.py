@@ -7,9 +7,15 @@ from roofscope.kernels.shared.norm_backward import WARP, Narrow, choose
 DOMAIN = "cols * s <= 2**13 or s == 2 and cols <= 2**13 or cols * s % 16 == 0 and cols <= 2**14"
 SHARED_BYTES = 8  # for a column: a float of dw and one of db
 NARROW = (
+    Narrow(2, 128, 8, 4),
+    Narrow(1, 256, 6, 4),
     Narrow(1, 512, 4, 2),
+    Narrow(2, 256, 6, 2, rows=1024),
     Narrow(1, 384, 8, 2),
+    Narrow(2, 256, 8, 2, rows=1024),
     Narrow(1, 256, 16, 2),
+    Narrow(2, 384, 6, 2),
+    Narrow(2, 512, 6, 1),
     Narrow(1, 512, 12, 1),
     Narrow(1, 512, 16, 1),
 )

@@ -17,12 +17,23 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.limits import MOST_SUMMED_IN_TILE, require_row_in_tile
-from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
+from roofscope.kernels.shared.norm_tiles import (
+    MORE_WARPS,
+    SUM_COLS,
+    WARPS_AT_ONCE,
+    begins_between,
+    has_more_at_once,
+    stay_tile,
+    sum_tile,
+)
 
 DOMAIN = "cols <= 2**15"
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
 LONGEST_SUMS = 8192  # columns
 STAGES_OF_LONG, FEWEST_STAGED = 3, 4096  # rows under way of such a program, alone on a multiprocessor
+# Half as many warps for so few columns of a tile of so many: what is masked off takes a warp no time, and
+# twice as many rows are under way.
+HALF_EMPTY, FEW_OF_HALF_EMPTY = 4096, 2560
 RUNS = 16  # of rows, where sums are taken apart
 STRIP_ROWS, STRIP_COLS = 16, 128  # the tile of the kernel that takes them
 FEW_ROWS = 512  # of up to FEW_TILE columns, for which one launch does everything
@@ -193,7 +204,10 @@ def run(
     height = stay_tile(rows, width)
     with_sums = width <= LONGEST_SUMS
     warps = min(max(width // 512, 4), 16 if with_sums else 32)
-    programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
+    if width == HALF_EMPTY and cols <= FEW_OF_HALF_EMPTY and begins_between(cols):
+        warps //= 2
+    most = MORE_WARPS if has_more_at_once(cols, width) else WARPS_AT_ONCE
+    programs = max(min(_programs_at_once(x.device, warps, most), triton.cdiv(rows, height)), 1)
     parts = programs if with_sums else RUNS
     partial = torch.empty((2, parts, cols), dtype=torch.float32, device=x.device)
     stages = STAGES_OF_LONG if width == LONGEST_SUMS and rows >= FEWEST_STAGED else 1
@@ -209,8 +223,8 @@ def run(
     return dx, dw, db
 
 
-def _programs_at_once(device: torch.device, warps: int) -> int:
-    """Sixteen warps a multiprocessor: with 128 registers a thread it holds no more."""
+def _programs_at_once(device: torch.device, warps: int, most: int) -> int:
+    """As many of so many warps as a multiprocessor holds, which has room for ``most`` of them."""
     if device.type != "cuda":
         return INTERPRETED_PROGRAMS
-    return torch.cuda.get_device_properties(device).multi_processor_count * max(16 // warps, 1)
+    return torch.cuda.get_device_properties(device).multi_processor_count * max(most // warps, 1)

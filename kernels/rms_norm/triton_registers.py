@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import SMALL_OF_ROWS, hint_of
 from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import NORM_TILES, fitted_tile, load_floats
 
@@ -61,6 +61,6 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         height, warps = fitted_tile(rows, cols, NORM_TILES)
         whole = cols == width and rows % height == 0
         _rms_norm[(triton.cdiv(rows, height),)](
-            x, w, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps
+            x, w, y, rows, cols, height, width, whole, hint_of(x, SMALL_OF_ROWS), num_warps=warps
         )
     return y

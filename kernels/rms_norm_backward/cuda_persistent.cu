@@ -7,6 +7,7 @@
 //   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (blocks, cols); rms_norm_backward_columns adds them up, always in the same order.
+//   Long rows that begin on less than 16 bytes have a block each, of norm_narrow.cuh.
 // Idea: layer_norm_backward/cuda_persistent with one sum less of either kind: the persistent grid and two-stage column
 //   sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
@@ -208,9 +209,17 @@ KERNEL(elements_1, 1, false, false)
         narrow_gradients<false, THREADS, EACH, WIDTH>(dy, x, w, nullptr, rstd, dx, partial, rows, cols);     \
     }
 
+NARROW(128, 4, 4, 4)
+NARROW(128, 8, 2, 4)
+NARROW(256, 6, 1, 4)
 NARROW(256, 8, 1, 4)
+NARROW(128, 6, 4, 4)
+NARROW(256, 6, 2, 2)
 NARROW(512, 6, 1, 2)
+NARROW(256, 4, 4, 3)
+NARROW(512, 4, 2, 2)
 NARROW(512, 8, 1, 2)
+NARROW(512, 6, 2, 2)
 NARROW(1024, 6, 1, 1)
 NARROW(1024, 8, 1, 1)
 

@@ -7,9 +7,17 @@ from roofscope.kernels.shared.norm_backward import WARP, Narrow, choose
 DOMAIN = "cols * s <= 2**13 or s == 2 and cols <= 2**13 or cols * s % 16 == 0 and cols * s <= 2**16"
 SHARED_BYTES = 4  # for a column: a float of dw
 NARROW = (
+    Narrow(4, 128, 4, 4),
+    Narrow(2, 128, 8, 4),
+    Narrow(1, 256, 6, 4),
     Narrow(1, 256, 8, 4),
+    Narrow(4, 128, 6, 4, rows=1024),
+    Narrow(2, 256, 6, 2),
     Narrow(1, 512, 6, 2),
+    Narrow(4, 256, 4, 3, rows=2048),
+    Narrow(2, 512, 4, 2),
     Narrow(1, 512, 8, 2),
+    Narrow(2, 512, 6, 2),
     Narrow(1, 1024, 6, 1),
     Narrow(1, 1024, 8, 1),
 )

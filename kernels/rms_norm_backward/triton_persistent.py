@@ -13,7 +13,14 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.limits import MOST_SUMMED_IN_TILE, require_row_in_tile
-from roofscope.kernels.shared.norm_tiles import SUM_COLS, stay_tile, sum_tile
+from roofscope.kernels.shared.norm_tiles import (
+    MORE_WARPS,
+    SUM_COLS,
+    WARPS_AT_ONCE,
+    has_more_at_once,
+    stay_tile,
+    sum_tile,
+)
 
 DOMAIN = "cols <= 2**15"
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
@@ -75,9 +82,11 @@ def run(
         return dx, dw
     require_row_in_tile("rms_norm_backward/triton_persistent", cols, MOST_SUMMED_IN_TILE)
     width = triton.next_power_of_2(cols)
-    height = 2 if width == PAIRED and rows >= FEWEST_PAIRED else stay_tile(rows, width)
+    lone = has_more_at_once(cols, width)
+    height = 2 if width == PAIRED and rows >= FEWEST_PAIRED and not lone else stay_tile(rows, width)
     warps = warps_of(rows, cols, width)
-    programs = max(min(_programs_at_once(x.device, warps), triton.cdiv(rows, height)), 1)
+    at_once = _programs_at_once(x.device, warps, MORE_WARPS if lone else WARPS_AT_ONCE)
+    programs = max(min(at_once, triton.cdiv(rows, height)), 1)
     partial = torch.empty((programs, cols), dtype=torch.float32, device=x.device)
     _backward[(programs,)](dy, x, w, rstd, dx, partial, rows, cols, height, width, num_warps=warps)
     grid = (triton.cdiv(cols, SUM_COLS),)
@@ -95,8 +104,8 @@ def warps_of(rows: int, cols: int, width: int) -> int:
     return WARPS_OF_ODD if width == ODD_WIDTH and cols % 2 else WARPS
 
 
-def _programs_at_once(device: torch.device, warps: int) -> int:
-    """Sixteen warps a multiprocessor: with 128 registers a thread it holds no more."""
+def _programs_at_once(device: torch.device, warps: int, most: int) -> int:
+    """As many of so many warps as a multiprocessor holds, which has room for ``most`` of them."""
     if device.type != "cuda":
         return INTERPRETED_PROGRAMS
-    return torch.cuda.get_device_properties(device).multi_processor_count * max(16 // warps, 1)
+    return torch.cuda.get_device_properties(device).multi_processor_count * max(most // warps, 1)

@@ -22,6 +22,7 @@ class Narrow(NamedTuple):
     threads: int
     each: int  # accesses of a thread
     at_once: int  # blocks of a multiprocessor
+    rows: int = 0  # fewer do not pay
 
     @property
     def cols(self) -> int:
@@ -54,10 +55,10 @@ def choose(
     pack = PACK_BYTES // tensors[0].element_size()
     row_packs = -(-cols // pack)
     access = access_bytes(cols, *tensors)
-    packed = access == PACK_BYTES
+    packed, rows = access == PACK_BYTES, len(tensors[0])
     if not packed and cols > NARROW_FROM and tensors[0].element_size() == NARROW_BYTES:
         for one in narrow:
-            if cols <= one.cols and access % (one.width * NARROW_BYTES) == 0:
+            if cols <= one.cols and rows >= one.rows and access % (one.width * NARROW_BYTES) == 0:
                 name = f"narrow_{one.threads}_{one.each}_{one.width}"
                 return Choice(name, one.threads, one.threads, one.at_once, 0)
     for name, packs in (("packed_1", 1), ("packed_2", 2)) if packed else (("elements_1", 1),):

@@ -134,19 +134,24 @@ struct NarrowGradients {
         store_sums(partial);
     }
 
+    struct alignas(WIDTH * sizeof(float)) Sums {
+        float column[WIDTH];
+    };
+    static __device__ __forceinline__ Sums sums_at(const float* first) {
+        Sums sums;
+#pragma unroll
+        for (int i = 0; i < WIDTH; ++i) sums.column[i] = first[i];
+        return sums;
+    }
     __device__ __forceinline__ void store_sums(float* partial) const {
         float* const to_dw = partial + static_cast<long long>(blockIdx.x) * cols;
         float* const to_db = to_dw + static_cast<long long>(gridDim.x) * cols;
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
-#pragma unroll
-            for (int i = 0; i < WIDTH; ++i) {
-                const int column = (threadIdx.x + e * THREADS) * WIDTH + i, at = e * WIDTH + i;
-                if (has(e)) to_dw[column] = dw[at];
-                if constexpr (CENTRED) {
-                    if (has(e)) to_db[column] = db[at];
-                }
-            }
+            if (!has(e)) continue;
+            const int access = threadIdx.x + e * THREADS;
+            reinterpret_cast<Sums*>(to_dw)[access] = sums_at(dw + e * WIDTH);
+            if constexpr (CENTRED) reinterpret_cast<Sums*>(to_db)[access] = sums_at(db + e * WIDTH);
         }
     }
 };

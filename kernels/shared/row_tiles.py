@@ -31,29 +31,38 @@ class Fitted(NamedTuple):
     rows: int
     tile: tuple[int, int]
     rows_to: int = 1 << 62
-    only: str = "all"  # or "padded" rows, which do not fill their tile, or "narrow" ones, of no WHOLE_COLS
+    # Or "padded" rows, which do not fill their tile, "narrow" ones, of no WHOLE_COLS, and of these the "odd"
+    # ones and those that begin on "fours".
+    only: str = "all"
+    cols_to: int = 1 << 62
 
 
 NORM_TILES = (
     Fitted(16, 8192, (32, 4), 32768),
+    Fitted(32, 8192, (64, 4), only="fours", cols_to=20),
+    Fitted(32, 8192, (32, 4), only="narrow"),
     Fitted(32, 8192, (32, 2)),
     Fitted(64, 1, (4, 1), 2048, "padded"),
+    Fitted(64, 4097, (16, 4), 32767, "fours"),
+    Fitted(64, 32768, (32, 4), only="fours"),
     Fitted(64, 8192, (8, 1), only="padded"),
     Fitted(128, 1, (2, 1), 1024, "padded"),
     Fitted(128, 2049, (4, 2), 4096, "padded"),
     Fitted(128, 4097, (8, 2), 8191, "padded"),
     Fitted(256, 1, (2, 1), 1024, "padded"),
     Fitted(256, 4097, (4, 1), 8191, "narrow"),
-    Fitted(1024, 800, (2, 4), 1583, "narrow"),
-    Fitted(1024, 1584, (2, 2), 2048, "narrow"),
+    Fitted(1024, 800, (2, 2), 2048, "narrow"),
     Fitted(1024, 2049, (2, 2)),
     Fitted(2048, 4097, (2, 4)),
     Fitted(2048, 265, (2, 4), only="narrow"),
     Fitted(4096, 265, (2, 8), only="narrow"),
 )
+ADD_NORM_TILES = (Fitted(128, 4097, (4, 1), only="odd"), *NORM_TILES)  # a thread has two inputs' elements
 SOFTMAX_TILES = (
     Fitted(16, 8192, (32, 4), 32768),
     Fitted(32, 8192, (32, 2)),
+    Fitted(64, 8192, (16, 4), 32767, "fours"),
+    Fitted(64, 32768, (32, 4), only="fours"),
     Fitted(64, 2049, (8, 2), only="padded"),
     Fitted(128, 2049, (4, 2), 4096, "padded"),
     Fitted(128, 4097, (8, 2), only="padded"),
@@ -84,11 +93,17 @@ def row_tile(rows: int, cols: int, per_warp: int = 1024) -> tuple[int, int]:
 def fitted_tile(rows: int, cols: int, fitted: tuple[Fitted, ...], per_warp: int = 1024) -> tuple[int, int]:
     """Rows and warps of a program: one of those ``fitted``, or row_tile's."""
     width = triton.next_power_of_2(cols)
-    kinds = {"all", *(["padded"] if cols < width else []), *(["narrow"] if cols % WHOLE_COLS else [])}
     for found in fitted:
-        if found.width == width and found.rows <= rows <= found.rows_to and found.only in kinds:
+        fits = found.rows <= rows <= found.rows_to and cols <= found.cols_to
+        if found.width == width and fits and _is(found.only, cols, width):
             return found.tile
     return row_tile(rows, cols, per_warp)
+
+
+def _is(kind: str, cols: int, width: int) -> bool:
+    """Whether rows of so many columns are of this kind of Fitted."""
+    kinds = {"padded": cols < width, "narrow": cols % WHOLE_COLS != 0, "odd": cols % 2 == 1}
+    return {"all": True, "fours": cols % WHOLE_COLS == WHOLE_COLS // 2, **kinds}[kind]
 
 
 def _short_tile(rows: int, width: int, *, is_full: bool) -> tuple[int, int]:

@@ -12,9 +12,9 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import SMALL_OF_ROWS, hint_of
 from roofscope.kernels.shared.limits import require_32_bit_sizes
-from roofscope.kernels.shared.row_tiles import load_floats, row_tile
+from roofscope.kernels.shared.row_tiles import MANY_ROWS, WHOLE_COLS, load_floats, row_tile
 
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 LONGEST_ROW = 32768
@@ -25,6 +25,8 @@ PROGRAMS = 512  # for few long rows
 SPREAD_FROM, SPREAD_TO, SPREAD_ELEMENTS, ELEMENTS_OF_WARP = 512, 2048, 2**20, 128
 # Elements of a warp of other rows, and of those of more columns: more warps wait longer for each other.
 OF_WARP, LONG_FROM, LONG_OF_WARP = 256, 4096, 512
+# Rows and warps of many rows of so many columns, padded, by accesses of 4 or 8 bytes.
+EVEN_WIDTH, EVEN_TILE = 64, (16, 4)
 
 
 @triton.jit
@@ -108,7 +110,7 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         height, warps = tile_of(rows, cols)
         whole = cols == width and rows % height == 0
         _softmax_backward[(triton.cdiv(rows, height),)](
-            dy, y, dx, rows, cols, height, width, whole, hint_of(y), num_warps=warps
+            dy, y, dx, rows, cols, height, width, whole, hint_of(y, SMALL_OF_ROWS), num_warps=warps
         )
     return dx
 
@@ -118,6 +120,8 @@ def tile_of(rows: int, cols: int) -> tuple[int, int]:
     width = triton.next_power_of_2(cols)
     if SPREAD_FROM <= width <= SPREAD_TO and rows * width <= SPREAD_ELEMENTS:
         return 1, width // ELEMENTS_OF_WARP
+    if width == EVEN_WIDTH and rows >= MANY_ROWS and cols % WHOLE_COLS and cols % 2 == 0:
+        return EVEN_TILE
     return row_tile(rows, cols, per_warp=LONG_OF_WARP if width > LONG_FROM else OF_WARP)
 
 

@@ -1,6 +1,7 @@
 """What the gradients of the norms launch for long rows that begin anywhere: a kernel with room for one."""
 
 import re
+from itertools import product
 
 import pytest
 import torch
@@ -20,13 +21,16 @@ def test_every_narrow_kernel_is_in_the_source(kernel: str) -> None:
     assert [tuple(map(int, one)) for one in found] == [
         (one.threads, one.each, one.width, one.at_once) for one in narrow
     ]
+    names = [(one.threads, one.each, one.width) for one in narrow]
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_long_rows_that_begin_anywhere_have_room(kernel: str) -> None:
     module = launcher(kernel, "cuda_persistent")
-    for cols in (NARROW_FROM + 1, 1538, 2047, 2050, 2777, 3076, 4095, 4099, 5001, 6146, 8191):
-        x = torch.empty(3, cols, dtype=torch.bfloat16)
+    columns = (NARROW_FROM + 1, 1538, 2047, 2050, 2777, 3076, 4095, 4099, 5001, 6146, 8191)
+    for rows, cols in product((3, 1500, 5000), columns):
+        x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
         chosen = choose(kernel, cols, module.SHARED_BYTES, module.NARROW, x)
         found = re.fullmatch(r"narrow_(\d+)_(\d+)_(\d+)", chosen.name)
         assert found is not None

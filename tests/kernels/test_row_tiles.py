@@ -2,7 +2,14 @@
 
 import pytest
 
-from roofscope.kernels.shared.row_tiles import row_tile
+from roofscope.kernels.shared.row_tiles import (
+    ADD_NORM_TILES,
+    NORM_TILES,
+    SOFTMAX_TILES,
+    Fitted,
+    fitted_tile,
+    row_tile,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,3 +45,28 @@ def test_rows_are_spread_over_no_more_programs_than_start_in_a_moment(
     rows: int, cols: int, per_warp: int, tile: tuple[int, int]
 ) -> None:
     assert row_tile(rows, cols, per_warp) == tile
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "fitted", "tile"),
+    [
+        (123_941, 28, NORM_TILES, (32, 4)),
+        (74_698, 20, NORM_TILES, (64, 4)),
+        (70_000, 27, NORM_TILES, (32, 4)),
+        (70_000, 24, NORM_TILES, (32, 2)),
+        (12_468, 36, NORM_TILES, (16, 4)),
+        (70_514, 36, NORM_TILES, (32, 4)),
+        (70_514, 37, NORM_TILES, (8, 1)),
+        (855, 767, NORM_TILES, (2, 2)),
+        (6913, 79, NORM_TILES, (8, 2)),
+        (6913, 79, ADD_NORM_TILES, (4, 1)),
+        (6913, 78, ADD_NORM_TILES, (8, 2)),
+        (52_448, 52, SOFTMAX_TILES, (32, 4)),
+        (23_738, 52, SOFTMAX_TILES, (16, 4)),
+        (23_738, 53, SOFTMAX_TILES, (8, 2)),
+    ],
+)
+def test_fitted_tiles_go_by_what_rows_begin_on(
+    rows: int, cols: int, fitted: tuple[Fitted, ...], tile: tuple[int, int]
+) -> None:
+    assert fitted_tile(rows, cols, fitted) == tile
