@@ -1,8 +1,8 @@
-// The gradients of the norms where rows begin on less than 16 bytes and are longer than some warps hold by single packs: a block
-// a row, whose threads read neighbouring accesses of WIDTH elements.
+// The gradients of the norms where long rows begin on less than 16 bytes: a block a row, whose threads read neighbouring
+// accesses of WIDTH elements.
 //
 // A block stays: it keeps the sums of its columns in registers, and asks for its next row while this one is reduced. An
-// access stays whole until it is needed: taken apart as it comes, it would be waited for before the next one is asked for.
+// access stays whole until it is needed: taken apart as it comes, it would be waited for before the next is asked for.
 #pragma once
 
 #include "shared/overlap.cuh"
