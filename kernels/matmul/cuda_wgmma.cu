@@ -22,6 +22,7 @@
 #include "matmul/finish.cuh"
 
 WGMMA_KERNELS(Finish{})
+AMID_LINES_KERNELS(Finish{})
 DIRECT_SUMS_KERNELS(Finish{})
 FEW_ROWS_KERNELS(Finish{})
 ONE_ROW_KERNEL(Finish{})

@@ -20,6 +20,7 @@
 #include "matmul_relu/finish.cuh"
 
 WGMMA_KERNELS(Finish{})
+AMID_LINES_KERNELS(Finish{})
 DIRECT_SUMS_KERNELS(Finish{})
 FEW_ROWS_KERNELS(Finish{})
 ONE_ROW_KERNEL(Finish{})

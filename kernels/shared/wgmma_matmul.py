@@ -12,7 +12,8 @@ from roofscope.kernels.shared.tile_shares import new_ticket
 from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, TILES, Plan, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
-_HALF_LINE = 64  # bytes of L2: a box that begins there waits for no more of them
+_LINE = 128  # bytes of L2
+_HALF_LINE = 64  # a box that begins there waits for no more of them
 
 
 def multiply(
@@ -47,15 +48,16 @@ class Sizes(NamedTuple):
 
 def choice(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> tuple[str, Plan]:
     """The tile and plan of least time, of rows of whole 16 bytes or copied to such."""
-    sizes = sizes_of(program, a, b, dtype)
-    return best(*sizes, of_16_bits=a.element_size() == sizes.c_bytes == 2)
+    sizes, of_16_bits = sizes_of(program, a, b, dtype), a.element_size() == dtype.itemsize == 2
+    on_lines = _begins_on(_LINE, a) and _begins_on(_LINE, b)
+    return best(*sizes, amid_lines=of_16_bits and not on_lines)
 
 
 def sizes_of(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> Sizes:
     """Those of a product."""
     m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
     steps = -(-a.shape[1] * a.element_size() // ROW)
-    aligned = (_begins_on_halves(a), _begins_on_halves(b))
+    aligned = (_begins_on(_HALF_LINE, a), _begins_on(_HALF_LINE, b))
     multiprocessors = program.multiprocessor_count
     return Sizes(m, n, steps, multiprocessors, aligned, _clustered(program), dtype.itemsize)
 
@@ -70,10 +72,10 @@ def _clustered(program: CudaProgram) -> tuple[int, int]:
     return four, eight
 
 
-def _begins_on_halves(matrix: torch.Tensor) -> bool:
-    """Whether every row begins on half a line."""
+def _begins_on(unit: int, matrix: torch.Tensor) -> bool:
+    """Whether every row begins on a multiple of so many bytes."""
     rows, columns = matrix.shape
-    return pitch(columns * matrix.element_size(), rows) % _HALF_LINE == 0
+    return pitch(columns * matrix.element_size(), rows) % unit == 0
 
 
 def launch(

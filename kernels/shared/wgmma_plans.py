@@ -33,7 +33,7 @@ LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
 _MUCH = 1.12  # times as long as the fastest the tile for those may take: for less the model is too coarse
 _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
-_TIMED_FROM = 2**24  # rows times columns times steps of the products that REFITTED is of
+_TIMED_FROM = 2**21  # rows times columns times steps of the products that REFITTED is of
 # Which no others were timed with, or at one size only, where it was slower than thought.
 _TILES_OF_TIMED = {
     "across_144x128_2x2",
@@ -42,6 +42,21 @@ _TILES_OF_TIMED = {
     "across_96x128_2x4",
     "across_136x128_2x1",
     "across_192x192_2x1",
+}
+# The same, which kernels of 16 bits alone have: AMID_LINES_KERNELS.
+TILES_AMID_LINES = {
+    "across_184x128_1x2",
+    "across_88x128_2x4",
+    "across_216x128_1x2",
+    "across_176x128_2x4",
+    "across_168x64_2x4",
+    "across_96x64_2x4",
+    "across_144x64_4x2",
+    "across_120x64_2x1",
+    "across_112x64_2x4",
+    "across_56x64_4x2",
+    "across_88x128_4x1",
+    "across_104x128_2x1",
 }
 
 
@@ -119,14 +134,21 @@ class Tile:
         """Tiles of a cluster that cover C."""
         return -(-m // (self.rows * self.above)) * -(-n // (self.columns * self.beside))
 
-    def step_of(self, aligned: tuple[bool, bool]) -> float:
-        """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these."""
+    def step_of(self, aligned: tuple[bool, bool], busy: int = 0) -> float:
+        """Time of a step where rows of A, and of B, begin on lines of L2, or halves, or else amid these.
+
+        ``busy``: blocks that are at work at once.
+        """
+        rates = self.rates
         of_a, of_b = self.rows / self.beside, self._bands / self.above
-        lines_ns = self.rates.line_ns * (
-            of_a * (1 if aligned[0] else self.rates.amid) + of_b * (1 if aligned[1] else self.rates.amid)
-        )
-        multicast_ns = self._step_bytes / self.rates.multicast_bytes_per_ns if self.cluster > 1 else 0
-        return _both(self.step_ns, lines_ns, multicast_ns, power=3)
+
+        def lines(amid_of_a: float, amid_of_b: float) -> float:
+            return of_a * (1 if aligned[0] else amid_of_a) + of_b * (1 if aligned[1] else amid_of_b)
+
+        lines_ns = rates.line_ns * lines(rates.amid * rates.amid_of_a, rates.amid)
+        busy_ns = rates.busy_line_ns * busy * lines(rates.busy_amid, rates.busy_amid)
+        multicast_ns = self._step_bytes / rates.multicast_bytes_per_ns if self.cluster > 1 else 0
+        return _both(self.step_ns, lines_ns, multicast_ns, busy_ns, power=3)
 
     def _crowd_ns(self, m: int, n: int) -> float:
         """By how much a step is longer where many blocks want the same lines of B, or of A, at once."""
@@ -165,7 +187,14 @@ class Tile:
             return []
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)
-        step_ns = self.step_of(aligned) + self._crowd_ns(m, n)
+        covered = count * self.cluster * self.rows * self.columns
+
+        def step_of(busy: int) -> float:
+            step_ns = self.step_of(aligned, busy) * (covered / max(m * n, 1)) ** self.rates.beyond
+            return step_ns + self._crowd_ns(m, n)
+
+        # Several rounds, and those that share, keep more blocks at work than tiles alone in one.
+        step_ns = step_of(most if whole else count * self.cluster)
         end_ns = self._end_ns(n, c_bytes)
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else self.rates.far)
@@ -183,14 +212,15 @@ class Tile:
         plans = [plan(blocks, count, rounds * tile_ns * (self.rates.full if fills else 1), rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
-            shared_ns = whole * tile_ns + shared * step_ns + end_ns
             grid = most if whole else rest * self.parts
+            shared_ns = whole * tile_ns + shared * step_of(grid) + end_ns
             meet_ns = self.rates.meet * (21 + 6 * math.log2(self.parts) + elements / 11.7)
             plans.append(plan(grid, count - rest, shared_ns, whole * steps + shared, meet_ns))
         elif (
             self.parts == EQUAL and rest * steps > 0 and (rest + units) * steps < 2**31
         ):  # which 32 bits count
             # A tile's parts meet in memory, where one block adds them one by one.
+            step_ns = step_of(most)
             shared = -(-rest * steps // units)
             shared_ns = whole * tile_ns + shared * step_ns + end_ns
             meet_ns = self.rates.meet * (56 + 1107 * -(-units // rest) + elements / 34.6)
@@ -307,6 +337,38 @@ TILES = {
     "across_96x128_2x4": Tile(96, 128, stages=6, step_ns=196, start_ns=0, above=2, beside=4, across=True),
     "across_136x128_2x1": Tile(136, 128, stages=5, step_ns=334, start_ns=0, above=2, across=True),
     "across_192x192_2x1": Tile(192, 192, stages=4, step_ns=496, start_ns=0, above=2, across=True),
+    "across_184x128_1x2": Tile(184, 128, stages=4, step_ns=358, start_ns=850, beside=2, across=True),
+    "across_88x128_2x4": Tile(
+        88, 128, stages=7, step_ns=174, start_ns=680, above=2, beside=4, parts=EQUAL, across=True
+    ),
+    "across_216x128_1x2": Tile(216, 128, stages=4, step_ns=440, start_ns=840, beside=2, across=True),
+    "across_176x128_2x4": Tile(
+        176, 128, stages=5, step_ns=357, start_ns=840, above=2, beside=4, parts=EQUAL, across=True
+    ),
+    "across_168x64_2x4": Tile(
+        168, 64, stages=7, step_ns=180, start_ns=990, above=2, beside=4, parts=EQUAL, across=True
+    ),
+    "across_96x64_2x4": Tile(
+        96, 64, stages=10, step_ns=121, start_ns=1070, above=2, beside=4, parts=EQUAL, across=True
+    ),
+    "across_144x64_4x2": Tile(
+        144, 64, stages=8, step_ns=150, start_ns=800, above=4, beside=2, parts=EQUAL, across=True
+    ),
+    "across_120x64_2x1": Tile(
+        120, 64, stages=9, step_ns=140, start_ns=850, above=2, parts=EQUAL, across=True
+    ),
+    "across_112x64_2x4": Tile(
+        112, 64, stages=9, step_ns=129, start_ns=950, above=2, beside=4, parts=EQUAL, across=True
+    ),
+    "across_56x64_4x2": Tile(
+        56, 64, stages=10, step_ns=105, start_ns=1040, above=4, beside=2, parts=EQUAL, across=True
+    ),
+    "across_88x128_4x1": Tile(
+        88, 128, stages=7, step_ns=179, start_ns=700, above=4, parts=EQUAL, across=True
+    ),
+    "across_104x128_2x1": Tile(
+        104, 128, stages=6, step_ns=227, start_ns=880, above=2, parts=EQUAL, across=True
+    ),
 }
 
 
@@ -328,24 +390,22 @@ def best(
     aligned: tuple[bool, bool] = _ALIGNED,
     clustered: tuple[int, int] | None = None,
     c_bytes: int = 2,
-    of_16_bits: bool = False,
+    amid_lines: bool = False,
 ) -> tuple[str, Plan]:
     """The tile and plan of least time: large ones need fewer bytes a FLOP, small ones fill more units.
 
-    ``of_16_bits``: of A and B too. Of these, sizes like those timed since, of rows amid lines, have times of
-    their own.
+    ``amid_lines``: of 16 bits, A and B too, whose rows do not all begin on lines. Of such, sizes like those
+    timed since have times of their own.
     """
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
-    is_timed = (
-        of_16_bits and n * c_bytes % 16 == 0 and aligned != _ALIGNED and _TIMED_FROM <= m * n * steps <= LONG
-    )
+    is_timed = amid_lines and n * c_bytes % 16 == 0 and _TIMED_FROM <= m * n * steps <= LONG
     tiles = _refitted() if is_timed else TILES
 
     def best_of(*names: str) -> tuple[str, Plan]:
         plans = [(name, plan) for name in names for plan in tiles[name].plans(*sizes)]
         return min(plans, key=lambda item: item[1].time_ns)
 
-    left_out = {_LONG_TILE_OF_32_BITS} | (set() if is_timed else _TILES_OF_TIMED)
+    left_out = {_LONG_TILE_OF_32_BITS} | (set[str]() if is_timed else _TILES_OF_TIMED | TILES_AMID_LINES)
     fastest = best_of(*(name for name in tiles if name not in left_out))
     if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
         long = best_of(_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE)

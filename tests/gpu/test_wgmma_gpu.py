@@ -38,7 +38,7 @@ from roofscope.kernels.shared import (
 )
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.loose_tiles import SHORT_TILES
-from roofscope.kernels.shared.wgmma_plans import TILES
+from roofscope.kernels.shared.wgmma_plans import TILES, TILES_AMID_LINES
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -95,6 +95,8 @@ def built(name: str, dtype: Dtype, stem: str = "cuda_wgmma") -> tuple[Kernel, An
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the tiles of the last round shared and not."""
+    if tile in TILES_AMID_LINES and name in {"matmul_tf32", "matmul_fp8"}:
+        pytest.skip("This tile is of 16 bits alone.")
     kernel, module, program = built(name, dtype)
     step = 32 if name == "matmul_tf32" else 128 if name == "matmul_fp8" else 64
     monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: None)
