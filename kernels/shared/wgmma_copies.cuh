@@ -25,12 +25,18 @@ struct CopyToSeveral {
     }
 };
 
+constexpr int MOST_OF_A_BOX = 256;  // rows, of which TMA copies no more at once
+
 // Part `part` of a stage of A, of ROWS rows; of B, one of PARTS.
 template <int ROWS, class Copy>
 __device__ __forceinline__ void copy_part_of_a(
     const Copy& copy, unsigned char* to, unsigned part, int row, int along_k
 ) {
-    copy(to + part * ROWS * ROW, along_k, row + part * ROWS);
+    constexpr int BOX_ROWS = ROWS > MOST_OF_A_BOX ? ROWS / 2 : ROWS;
+#pragma unroll
+    for (int i = 0; i < ROWS; i += BOX_ROWS) {
+        copy(to + (part * ROWS + i) * ROW, along_k, row + part * ROWS + i);
+    }
 }
 template <int COLUMNS, int PARTS, class Copy>
 __device__ __forceinline__ void copy_part_of_b(

@@ -100,7 +100,9 @@
     WGMMA_KERNEL(across_112x64_2x4, 112, 64, 9, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
     WGMMA_KERNEL(across_56x64_4x2, 56, 64, 10, 4, 2, EQUAL, true, __VA_ARGS__)                                    \
     WGMMA_KERNEL(across_88x128_4x1, 88, 128, 7, 4, 1, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_104x128_2x1, 104, 128, 6, 2, 1, EQUAL, true, __VA_ARGS__)
+    WGMMA_KERNEL(across_104x128_2x1, 104, 128, 6, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_288x128_2x1, 288, 128, 4, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_288x128_1x2, 288, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)
 // Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
 #define PITCHED_KERNELS(...)                                                                                      \
     WHOLE_ROWS_KERNEL                                                                                             \

@@ -38,7 +38,7 @@ __device__ __forceinline__ void multiply(
     constexpr int SOURCES = ABOVE + BESIDE - 1;  // of them copy to a block: those of its row and of its column
     constexpr int CONSUMERS = (ACROSS ? BLOCK_N : BLOCK_M) / 64;
     constexpr int SUMS = (ACROSS ? BLOCK_M : BLOCK_N) / 2;  // of a thread
-    constexpr int BOXES_HERE = CONSUMERS == 3 ? 1 : BOXES;
+    constexpr int BOXES_HERE = CONSUMERS == 3 || (ACROSS && BLOCK_M > MOST_OF_A_BOX) ? 1 : BOXES;
     constexpr bool SPLITS = PARTS > 1;  // the blocks of a cluster share tiles
     constexpr int SHARERS = SPLITS ? PARTS : 1;
     constexpr int C_ROWS = BLOCK_M / SHARERS % 16 ? 8 : 16;  // across, of a box of C

@@ -9,7 +9,7 @@ from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared import loose_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, ROW, TILES, Plan, best
+from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, MOST_OF_A_BOX, ROW, TILES, Plan, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
 _LINE = 128  # bytes of L2
@@ -113,7 +113,8 @@ def launch(
     # Of what several blocks of a cluster need each copies a part.
     in_bands = step // (tile.above if tile.columns % (BAND * tile.above) else 1)
     b_box = (in_bands, BAND) if along_n else (tile.columns // tile.above, step)
-    a_map = tensor_map(a, (tile.rows // tile.beside, step))
+    a_rows = tile.rows // tile.beside
+    a_map = tensor_map(a, (a_rows if a_rows <= MOST_OF_A_BOX else a_rows // 2, step))
     program.launch(
         name,
         plan.blocks,

@@ -15,6 +15,7 @@ from roofscope.kernels.shared.wgmma_refitted import FITTED_RATES, REFITTED, REFI
 
 ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 BAND = 64
+MOST_OF_A_BOX = 256  # rows, of which TMA copies no more at once
 EQUAL = 0  # of `parts`
 _ALIGNED = (True, True)
 # Of a warpgroup, beyond what stores of boxes take, where threads store odd rows.
@@ -33,7 +34,8 @@ LONG, _LONG_OF_32_BITS = 2 * 10**9, 4 * 10**9
 _MUCH = 1.12  # times as long as the fastest the tile for those may take: for less the model is too coarse
 _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
-_TIMED_FROM = 2**21  # rows times columns times steps of the products that REFITTED is of
+# Steps, and rows times columns times steps, of the products that REFITTED is of.
+_TIMED_STEPS, _TIMED_FROM = 8, 2**21
 # Which no others were timed with, or at one size only, where it was slower than thought.
 _TILES_OF_TIMED = {
     "across_144x128_2x2",
@@ -57,6 +59,8 @@ TILES_AMID_LINES = {
     "across_56x64_4x2",
     "across_88x128_4x1",
     "across_104x128_2x1",
+    "across_288x128_2x1",
+    "across_288x128_1x2",
 }
 
 
@@ -120,7 +124,8 @@ class Tile:
 
     @property
     def shared_bytes(self) -> int:
-        stores = (1 if self.warpgroups == 3 else 2) * self.warpgroups * 64 * ROW
+        boxes = 1 if self.warpgroups == 3 or self.rows > MOST_OF_A_BOX else 2
+        stores = boxes * self.warpgroups * 64 * ROW
         return self.stages * (self._step_bytes + 2 * 8) + stores + 2 * 8
 
     @property
@@ -369,6 +374,12 @@ TILES = {
     "across_104x128_2x1": Tile(
         104, 128, stages=6, step_ns=227, start_ns=880, above=2, parts=EQUAL, across=True
     ),
+    "across_288x128_2x1": Tile(
+        288, 128, stages=4, step_ns=648, start_ns=920, above=2, parts=EQUAL, across=True
+    ),
+    "across_288x128_1x2": Tile(
+        288, 128, stages=4, step_ns=660, start_ns=870, beside=2, parts=EQUAL, across=True
+    ),
 }
 
 
@@ -398,7 +409,8 @@ def best(
     timed since have times of their own.
     """
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
-    is_timed = amid_lines and n * c_bytes % 16 == 0 and _TIMED_FROM <= m * n * steps <= LONG
+    is_timed = amid_lines and n * c_bytes % 16 == 0 and steps >= _TIMED_STEPS
+    is_timed = is_timed and _TIMED_FROM <= m * n * steps <= LONG
     tiles = _refitted() if is_timed else TILES
 
     def best_of(*names: str) -> tuple[str, Plan]:

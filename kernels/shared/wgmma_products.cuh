@@ -101,7 +101,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long lo
     MULTIPLY_ADD(256, NAMES_128, "%128", "%129", TRANSPOSES, SUMS_64(0), SUMS_64(64));
 }
 
-// The same across: sum (64 columns of B x 8 to 256 rows of A) += (A's rows times B's columns) transposed, so that the
+// The same across: sum (64 columns of B x 8 to 256 or 288 rows of A) += (A's rows times B's columns) transposed, so that the
 // columns are what a warpgroup has 64 of, and the rows what may be any multiple of 8.
 #define MULTIPLY_ACROSS(ROWS, COUNT, A, B, ...)                                                                   \
     __device__ __forceinline__ void multiply_across(                                                              \
@@ -134,3 +134,9 @@ MULTIPLY_ACROSS(208, 104, "%104", "%105", SUMS_64(0), SUMS_32(64), SUMS_8(96))
 MULTIPLY_ACROSS(216, 108, "%108", "%109", SUMS_64(0), SUMS_32(64), SUMS_8(96), SUMS_4(104))
 MULTIPLY_ACROSS(224, 112, "%112", "%113", SUMS_64(0), SUMS_32(64), SUMS_16(96))
 MULTIPLY_ACROSS(256, 128, "%128", "%129", SUMS_64(0), SUMS_64(64))
+// More rows than an instruction takes, as twice the half.
+__device__ __forceinline__ void multiply_across(float (&sum)[144], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(144, NAMES_72, "%72", "%73", TRANSPOSES_ACROSS, SUMS_64(0), SUMS_8(64));
+    b += 144 * ROW / 16;
+    MULTIPLY_ADD(144, NAMES_72, "%72", "%73", TRANSPOSES_ACROSS, SUMS_64(72), SUMS_8(136));
+}
