@@ -13,6 +13,23 @@
         multiply<BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS>(                                         \
             a, b, c, m, n, k, TileParts{sums, flags, ticket}, alone, loose, [&] { return FINISH; });              \
     }
+// Those that products of 16 bits alone take, of rows that begin amid lines of L2: what fits C leaves the least to copy.
+#define AMID_LINES_KERNELS(...)                                                                                   \
+    WGMMA_KERNEL(across_184x128_1x2, 184, 128, 4, 1, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_88x128_2x4, 88, 128, 7, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_216x128_1x2, 216, 128, 4, 1, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_176x128_2x4, 176, 128, 5, 2, 4, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_168x64_2x4, 168, 64, 7, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_96x64_2x4, 96, 64, 10, 2, 4, EQUAL, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_144x64_4x2, 144, 64, 8, 4, 2, EQUAL, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_120x64_2x1, 120, 64, 9, 2, 1, EQUAL, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_112x64_2x4, 112, 64, 9, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_56x64_4x2, 56, 64, 10, 4, 2, EQUAL, true, __VA_ARGS__)                                    \
+    WGMMA_KERNEL(across_88x128_4x1, 88, 128, 7, 4, 1, EQUAL, true, __VA_ARGS__)                                   \
+    WGMMA_KERNEL(across_104x128_2x1, 104, 128, 6, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_288x128_2x1, 288, 128, 4, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_288x128_1x2, 288, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)
+// Those of all products.
 #define WGMMA_KERNELS(...)                                                                                        \
     WHOLE_ROWS_KERNEL                                                                                             \
     WGMMA_KERNEL(tile_128x256_pair, 128, 256, 4, 2, 1, EQUAL, false, __VA_ARGS__)                                 \
@@ -87,22 +104,6 @@
     WGMMA_KERNEL(across_96x128_2x4, 96, 128, 6, 2, 4, 1, true, __VA_ARGS__)                                       \
     WGMMA_KERNEL(across_136x128_2x1, 136, 128, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
     WGMMA_KERNEL(across_192x192_2x1, 192, 192, 4, 2, 1, 1, true, __VA_ARGS__)
-// Those that products of 16 bits alone take, of rows that begin amid lines of L2: what fits C leaves the least to copy.
-#define AMID_LINES_KERNELS(...)                                                                                   \
-    WGMMA_KERNEL(across_184x128_1x2, 184, 128, 4, 1, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_88x128_2x4, 88, 128, 7, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_216x128_1x2, 216, 128, 4, 1, 2, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_176x128_2x4, 176, 128, 5, 2, 4, EQUAL, true, __VA_ARGS__)                                 \
-    WGMMA_KERNEL(across_168x64_2x4, 168, 64, 7, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_96x64_2x4, 96, 64, 10, 2, 4, EQUAL, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_144x64_4x2, 144, 64, 8, 4, 2, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_120x64_2x1, 120, 64, 9, 2, 1, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_112x64_2x4, 112, 64, 9, 2, 4, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_56x64_4x2, 56, 64, 10, 4, 2, EQUAL, true, __VA_ARGS__)                                    \
-    WGMMA_KERNEL(across_88x128_4x1, 88, 128, 7, 4, 1, EQUAL, true, __VA_ARGS__)                                   \
-    WGMMA_KERNEL(across_104x128_2x1, 104, 128, 6, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
-    WGMMA_KERNEL(across_288x128_2x1, 288, 128, 4, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
-    WGMMA_KERNEL(across_288x128_1x2, 288, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)
 // Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
 #define PITCHED_KERNELS(...)                                                                                      \
     WHOLE_ROWS_KERNEL                                                                                             \

@@ -36,16 +36,7 @@ _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
 # Steps, and rows times columns times steps, of the products that REFITTED is of.
 _TIMED_STEPS, _TIMED_FROM = 8, 2**21
-# Which no others were timed with, or at one size only, where it was slower than thought.
-_TILES_OF_TIMED = {
-    "across_144x128_2x2",
-    "across_128x128_quarters",
-    "across_128x64_2x4",
-    "across_96x128_2x4",
-    "across_136x128_2x1",
-    "across_192x192_2x1",
-}
-# The same, which kernels of 16 bits alone have: AMID_LINES_KERNELS.
+# Which kernels of 16 bits alone have: AMID_LINES_KERNELS.
 TILES_AMID_LINES = {
     "across_184x128_1x2",
     "across_88x128_2x4",
@@ -61,6 +52,16 @@ TILES_AMID_LINES = {
     "across_104x128_2x1",
     "across_288x128_2x1",
     "across_288x128_1x2",
+}
+# Which no others were timed with, or at one size only, where it was slower than thought.
+_TILES_OF_TIMED = {
+    "across_144x128_2x2",
+    "across_128x128_quarters",
+    "across_128x64_2x4",
+    "across_96x128_2x4",
+    "across_136x128_2x1",
+    "across_192x192_2x1",
+    *TILES_AMID_LINES,
 }
 
 
@@ -333,15 +334,6 @@ TILES = {
     "tile_128x128_2x1": Tile(128, 128, stages=6, step_ns=258, start_ns=70, above=2),
     "across_64x64_halves": Tile(64, 64, stages=8, step_ns=132, start_ns=370, parts=2, across=True),
     "across_128x64_halves": Tile(128, 64, stages=8, step_ns=184, start_ns=250, parts=2, across=True),
-    "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=395, start_ns=710, beside=4, across=True),
-    "across_144x128_2x2": Tile(144, 128, stages=5, step_ns=317, start_ns=450, above=2, beside=2, across=True),
-    "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=413, start_ns=640, above=2, beside=2, across=True),
-    "across_192x128_halves": Tile(192, 128, stages=4, step_ns=444, start_ns=450, parts=2, across=True),
-    "across_128x128_quarters": Tile(128, 128, stages=6, step_ns=293, start_ns=460, parts=4, across=True),
-    "across_128x64_2x4": Tile(128, 64, stages=8, step_ns=124, start_ns=1100, above=2, beside=4, across=True),
-    "across_96x128_2x4": Tile(96, 128, stages=6, step_ns=196, start_ns=0, above=2, beside=4, across=True),
-    "across_136x128_2x1": Tile(136, 128, stages=5, step_ns=334, start_ns=0, above=2, across=True),
-    "across_192x192_2x1": Tile(192, 192, stages=4, step_ns=496, start_ns=0, above=2, across=True),
     "across_184x128_1x2": Tile(184, 128, stages=4, step_ns=358, start_ns=850, beside=2, across=True),
     "across_88x128_2x4": Tile(
         88, 128, stages=7, step_ns=174, start_ns=680, above=2, beside=4, parts=EQUAL, across=True
@@ -380,6 +372,15 @@ TILES = {
     "across_288x128_1x2": Tile(
         288, 128, stages=4, step_ns=660, start_ns=870, beside=2, parts=EQUAL, across=True
     ),
+    "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=395, start_ns=710, beside=4, across=True),
+    "across_144x128_2x2": Tile(144, 128, stages=5, step_ns=317, start_ns=450, above=2, beside=2, across=True),
+    "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=413, start_ns=640, above=2, beside=2, across=True),
+    "across_192x128_halves": Tile(192, 128, stages=4, step_ns=444, start_ns=450, parts=2, across=True),
+    "across_128x128_quarters": Tile(128, 128, stages=6, step_ns=293, start_ns=460, parts=4, across=True),
+    "across_128x64_2x4": Tile(128, 64, stages=8, step_ns=124, start_ns=1100, above=2, beside=4, across=True),
+    "across_96x128_2x4": Tile(96, 128, stages=6, step_ns=196, start_ns=0, above=2, beside=4, across=True),
+    "across_136x128_2x1": Tile(136, 128, stages=5, step_ns=334, start_ns=0, above=2, across=True),
+    "across_192x192_2x1": Tile(192, 192, stages=4, step_ns=496, start_ns=0, above=2, across=True),
 }
 
 
@@ -417,7 +418,7 @@ def best(
         plans = [(name, plan) for name in names for plan in tiles[name].plans(*sizes)]
         return min(plans, key=lambda item: item[1].time_ns)
 
-    left_out = {_LONG_TILE_OF_32_BITS} | (set[str]() if is_timed else _TILES_OF_TIMED | TILES_AMID_LINES)
+    left_out = {_LONG_TILE_OF_32_BITS} | (set() if is_timed else _TILES_OF_TIMED)
     fastest = best_of(*(name for name in tiles if name not in left_out))
     if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
         long = best_of(_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE)

@@ -17,6 +17,7 @@ class Rates:
     # Of a line that a block copies, for each block at work, as L2 serves all; and as ``amid`` of that.
     busy_line_ns: float = 0
     busy_amid: float = 1
+    beyond: float = 0  # power of what tiles cover over what C has, by which steps are longer
     multicast_bytes_per_ns: float = 165  # into a multiprocessor
     # The same of blocks that share no copies, at most, which a short k does not show.
     alone_bytes_per_ns: float = 90
@@ -28,7 +29,6 @@ class Rates:
     shared_step_ns: float = 91  # by which a step of shared tiles is longer: clusters read other lines at once
     full: float = 1.12  # times as long take tiles of pairs that fill a round
     meet: float = 1  # times as long it takes to add the parts of tiles
-    beyond: float = 0  # power of what tiles cover over what C has, by which steps are longer
 
 
 FITTED_RATES = Rates()
@@ -38,6 +38,7 @@ REFITTED_RATES = Rates(
     amid_of_a=0.611,
     busy_line_ns=0.00886,
     busy_amid=1.50,
+    beyond=0.377,
     multicast_bytes_per_ns=215,
     alone_bytes_per_ns=101,
     dram_bytes_per_ns=7362,
@@ -47,7 +48,6 @@ REFITTED_RATES = Rates(
     shared_step_ns=70,
     full=1.02,
     meet=1.12,
-    beyond=0.377,
 )
 # Of a tile, the nanoseconds of a step and of its start. What is not here was not among the ways.
 REFITTED = {
