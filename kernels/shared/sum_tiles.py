@@ -10,8 +10,9 @@ WIDEST = 1024  # columns of a tile
 TILE, SMALL_TILE, SMALLEST_TILE = 4096, 1024, 256  # elements
 MANY_PROGRAMS, ENOUGH_PROGRAMS = 1000, 250  # that all multiprocessors share well, or at all
 OF_WARP, WARPS = 256, 4  # elements of a warp where tiles are small, and warps at most
-# Rows of odd columns are read by single elements: of such widths a warp has more of them under way, alone.
-ODD_WIDTHS, OF_ODD_WARP = (64, 128), 1024
+# Rows of odd columns are read by single elements: of such widths a warp has more of them under way, alone. So it has of
+# any rows that leave a part of a tile of the first width empty.
+ODD_WIDTHS, PADDED_WIDTH, OF_ALONE = (64, 128), 64, 1024
 
 
 def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
@@ -22,13 +23,13 @@ def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
     width = min(triton.next_power_of_2(cols), WIDEST)
     height = min(TILE // width, triton.next_power_of_2(rows))
     many = MANY_PROGRAMS if cols <= WIDEST else ENOUGH_PROGRAMS
-    is_odd = cols % 2 == 1 and width in ODD_WIDTHS
-    if is_odd:
-        height = min(height, OF_ODD_WARP // width)
+    is_alone = cols < width and (width == PADDED_WIDTH or (cols % 2 == 1 and width in ODD_WIDTHS))
+    if is_alone:
+        height = min(height, OF_ALONE // width)
     for least, programs in ((SMALL_TILE, many), (SMALLEST_TILE, ENOUGH_PROGRAMS)):
         while height > 1 and height * width > least and triton.cdiv(rows, height) < programs:
             height //= 2
-    return height, width, 1 if is_odd else min(max(height * width // OF_WARP, 1), WARPS)
+    return height, width, 1 if is_alone else min(max(height * width // OF_WARP, 1), WARPS)
 
 
 @triton.jit
