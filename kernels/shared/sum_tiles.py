@@ -10,8 +10,8 @@ WIDEST = 1024  # columns of a tile
 TILE, SMALL_TILE, SMALLEST_TILE = 4096, 1024, 256  # elements
 MANY_PROGRAMS, ENOUGH_PROGRAMS = 1000, 250  # that all multiprocessors share well, or at all
 OF_WARP, WARPS = 256, 4  # elements of a warp where tiles are small, and warps at most
-# Rows of odd columns are read by single elements: of such widths a warp has more of them under way, alone. So it has of
-# any rows that leave a part of a tile of the first width empty.
+# Rows of odd columns are read by single elements: of such widths a warp has more of them under way, alone. So
+# it has of all rows that leave a part of a tile of the first width empty.
 ODD_WIDTHS, PADDED_WIDTH, OF_ALONE = (64, 128), 64, 1024
 
 
