@@ -21,7 +21,7 @@ MOST_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
 MANY_THREADS = 1024
 # Of so many rows, of the multiprocessors at least, longer ones have a block each too.
-ROWS_OF_BLOCKS, LONGEST_OF_BLOCKS_BYTES = 0.37, 160 * 1024
+ROWS_OF_BLOCKS, LONGEST_OF_BLOCKS_BYTES = 0.37, 256 * 1024
 SHORT_PIECE_THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 4  # of MOST_THREADS, as many as run at once
 

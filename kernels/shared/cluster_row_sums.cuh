@@ -108,4 +108,4 @@ __device__ __forceinline__ void sum_by_cluster(
 }
 
 // KERNEL(EACH, WIDTH) for all that cluster_row_sums.py chooses.
-#define CLUSTER_SUMS(KERNEL) KERNEL(8, 1) KERNEL(16, 1) KERNEL(4, 2) KERNEL(8, 2) KERNEL(4, 4) KERNEL(8, 4)
+#define CLUSTER_SUMS(KERNEL) KERNEL(8, 1) KERNEL(4, 2) KERNEL(8, 2) KERNEL(4, 4)

@@ -7,16 +7,15 @@ import torch
 from roofscope import CudaProgram
 
 HOPPER = "sm_90"
-BLOCKS = (16, 8)  # of a cluster; fewer where a block of more would have next to nothing
+# Of a cluster: the first, but where a block would have next to nothing, or where a multiprocessor would have
+# more than so many such blocks.
+BLOCKS, MOST_LARGE = (16, 8), 6
 LEAST_THREADS, MOST_THREADS = 96, 512
-# Elements of an access, as many as rows begin on: accesses of a thread, more of them where threads are many.
-ACCESSES = {4: (4, 8), 2: (4, 8), 1: (8, 16)}
-MANY_THREADS = {4: 2**16, 2: 2**16, 1: 2**15}  # of all clusters, by the width of an access
-SHORTEST = 4096  # columns
-MOST_OF_BLOCK, MOST_BYTES = (
-    8192,
-    8 * 2**20,
-)  # elements; and of all rows: of more all of the GPU has more under way
+# Elements of an access, as many as rows begin on: accesses of a thread, more where threads would be too many.
+ACCESSES = {4: (4,), 2: (4, 8), 1: (8,)}
+MANY_THREADS = 2**16  # of all clusters
+SHORTEST, LONGEST = 4096, 2**17  # columns
+MOST_BYTES = 8 * 2**20  # of all rows: of more all of the GPU has more under way
 MOST_ROWS = 0.5  # of the multiprocessors
 WARP, ELEMENT_BYTES = 32, 4
 
@@ -34,13 +33,13 @@ class ClusterSums(NamedTuple):
 def cluster_of_rows(program: CudaProgram, x: torch.Tensor, *others: torch.Tensor) -> ClusterSums | None:
     """How clusters take the rows of ``x``, (rows, cols), and vectors; None where others are faster."""
     rows, cols = x.shape
-    if x.element_size() != ELEMENT_BYTES or not SHORTEST < cols <= BLOCKS[0] * MOST_OF_BLOCK:
+    if x.element_size() != ELEMENT_BYTES or not SHORTEST < cols <= LONGEST:
         return None
     if rows > MOST_ROWS * program.multiprocessor_count or rows * cols * ELEMENT_BYTES > MOST_BYTES:
         return None
     if not program.architecture.startswith(HOPPER):
         return None
-    return cluster_sums(rows, cols, width_of(cols, x, *others))
+    return cluster_sums(rows, cols, width_of(cols, x, *others), program.multiprocessor_count)
 
 
 def width_of(cols: int, *tensors: torch.Tensor) -> int:
@@ -49,15 +48,18 @@ def width_of(cols: int, *tensors: torch.Tensor) -> int:
     return next(width for width in ACCESSES if all(start % (width * ELEMENT_BYTES) == 0 for start in starts))
 
 
-def cluster_sums(rows: int, cols: int, width: int) -> ClusterSums | None:
+def cluster_sums(rows: int, cols: int, width: int, multiprocessors: int) -> ClusterSums | None:
     """For rows that begin on ``width`` elements; None where a cluster does not hold one."""
-    few, many = (shape_of(cols, width, each) for each in ACCESSES[width])
-    is_few = few.threads <= MOST_THREADS and rows * few.blocks * few.threads <= MANY_THREADS[width]
-    shape = few if is_few else many
-    return shape if shape.threads <= MOST_THREADS else None
+    blocks = BLOCKS if rows * BLOCKS[0] <= MOST_LARGE * multiprocessors else BLOCKS[-1:]
+    shapes = [shape_of(cols, width, each, blocks) for each in ACCESSES[width]]
+    few = (one for one in shapes if rows * one.blocks * one.threads <= MANY_THREADS)
+    for shape in (*few, *reversed(shapes)):
+        if shape.threads <= MOST_THREADS:
+            return shape
+    return None
 
 
-def shape_of(cols: int, width: int, each: int) -> ClusterSums:
+def shape_of(cols: int, width: int, each: int, blocks: tuple[int, ...]) -> ClusterSums:
     """Just enough threads with ``each`` accesses."""
 
     def of(blocks: int) -> ClusterSums:
@@ -65,7 +67,8 @@ def shape_of(cols: int, width: int, each: int) -> ClusterSums:
         threads = -(-accesses // (each * WARP)) * WARP
         return ClusterSums(blocks, threads, each, width, accesses * width)
 
-    return next((of(blocks) for blocks in BLOCKS if of(blocks).threads >= LEAST_THREADS), of(BLOCKS[-1]))
+    shapes = [of(one) for one in blocks]
+    return next((shape for shape in shapes if shape.threads >= LEAST_THREADS), shapes[-1])
 
 
 def launch_cluster_sums(

@@ -17,18 +17,22 @@ LISTED = (LIBRARY / "shared" / "cluster_row_sums.cuh").read_text()
 
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_a_cluster_holds_its_row(width: int) -> None:
-    most = cluster_row_sums.BLOCKS[0] * cluster_row_sums.MOST_OF_BLOCK
-    for rows, cols in product((1, 2, 7, 23, 66), (4097, 4100, 8192, 16_049, 28_689, 65_536, 97_808, most)):
-        shape = cluster_row_sums.cluster_sums(rows, cols // width * width, width)
-        assert shape
+    for rows, cols in product(
+        (1, 2, 7, 23, 49, 50, 66), (4097, 4100, 8192, 16_049, 28_689, 65_536, 97_808, 2**17)
+    ):
+        row = cols // width * width
+        shape = cluster_row_sums.cluster_sums(rows, row, width, 132)
+        if shape is None:
+            most = cluster_row_sums.BLOCKS[rows > 49] * cluster_row_sums.MOST_THREADS
+            assert row > most * width * max(cluster_row_sums.ACCESSES[width])
+            continue
         assert f" KERNEL({shape.each}, {shape.width})" in LISTED
         assert shape.width == width
         assert shape.part % width == 0
-        assert shape.blocks * shape.part >= cols // width * width
+        assert shape.blocks * shape.part >= row
         assert shape.threads * shape.each * width >= shape.part
         assert shape.threads % 32 == 0
         assert shape.threads <= cluster_row_sums.MOST_THREADS
-    assert cluster_row_sums.cluster_sums(1, 4 * most, width) is None
     assert f"MOST_SUMMING_THREADS = {cluster_row_sums.MOST_THREADS};" in LISTED
     (blocks,) = re.findall(r"MOST_SUMMING_BLOCKS = (\d+);", LISTED)
     assert max(cluster_row_sums.BLOCKS) <= int(blocks)
@@ -57,6 +61,7 @@ def test_clusters_take_few_long_rows_on_hopper_alone() -> None:
     assert launched("sm_90a", 12, 42_776, torch.bfloat16) != "row_sum_cluster_4_4"
     assert launched("sm_100a", 12, 42_776) == "row_sum_packed_piece"
     assert launched("sm_90a", 2, 300_000) == "row_sum_packed_piece"
+    assert launched("sm_90a", 2, 97_809) == "row_sum_piece"
     assert launched("sm_90a", 128, 33_214) == "row_sum_block"
     program: Any = Program("sm_90a")
     assert cluster_row_sums.cluster_of_rows(program, torch.empty(67, 9000)) is None
