@@ -241,6 +241,9 @@ LOOKBACK_KERNEL(8)  // of fewer packs all run at once
 RESIDENT_KERNEL(1)
 RESIDENT_KERNEL(2)
 RESIDENT_KERNEL(4)
+RESIDENT_KERNEL(5)
+RESIDENT_KERNEL(6)
+RESIDENT_KERNEL(7)
 RESIDENT_KERNEL(8)
 
 extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(

@@ -35,6 +35,8 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 # Blocks on such tiles, of any size, that a multiprocessor of Hopper has at once; elsewhere one has room for
 # certain. Smaller tiles are faster where all of them run at once.
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
+# Where those tiles are too many: packs of which the multiprocessors that have most tiles have fewest in all.
+MIDDLE_PACKS = (5, 6, 7, 8)
 # Up to so many rows of more than so many bytes have clusters of so many blocks, fewer where rows are shorter.
 CLUSTER_ROWS = ((4, 16 * 1024), (16, SHORTEST_LONG_BYTES))
 SMALL_CLUSTER, CLUSTER, MOST_SMALL_BYTES = 8, 16, 64 * 1024
@@ -183,6 +185,9 @@ def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) 
     packs = next((p for p in LONG_PACKS if rows * tiles_of(p) >= TILES * multiprocessors), LONG_PACKS[-1])
     if packs > SMALLER_PACKS and rows * tiles_of(SMALLER_PACKS) <= at_once:
         packs = SMALLER_PACKS
+    elif packs > SMALLER_PACKS and at_once > multiprocessors:
+        fitting = [p for p in MIDDLE_PACKS if rows * tiles_of(p) <= at_once]
+        packs = min(fitting, key=lambda p: p * -(-rows * tiles_of(p) // multiprocessors), default=packs)
     tiles = tiles_of(packs)
     name = "resident" if rows * tiles <= at_once else "lookback"
     return Choice(f"{name}_{packs}", rows * tiles, THREADS, tiles)

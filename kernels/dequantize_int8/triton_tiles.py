@@ -4,7 +4,7 @@ Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) byt
 Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them, 1024 in small matrices:
 long rows by parts, short ones several at a time. It reads the scale of each of its rows once. Of a small
 matrix whose rows are no whole packs, or are short and would leave much of a tile's width empty, it owns a run
-of elements, and divides. Only the last of the programs masks its run, but where they are few all do.
+of elements, and divides. Only the last of the programs masks its run.
 Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
 bytes, or is not needed at all.
 """
@@ -21,11 +21,10 @@ TILE = 2048  # elements, for 128 threads
 FEW = 2**20  # elements, for which tiles of half the size are faster
 SHORT, PACK = 64, 8  # columns, and codes of a pack of 16 bits
 EVEN_COLS = (4, 8)  # of matrices that are runs although tiles would leave no width empty
-MASKED = 9 * 2**15  # elements of a run up to which all programs mask: a second form gains nothing there
 # Elements of a matrix that is one run: of rows of no whole packs; of EVEN_COLS from there on; of short rows.
 LOOSE_RUN, EVEN_RUN, SHORT_RUN = 2**19, 2**20, 5 * 2**19
 # Elements of a program and its warps, up to so many in all: a smaller matrix has more threads for each.
-RUN_TILES = ((MASKED, 512, 8), (3 * 2**17, 1024, 8), (SHORT_RUN, 1024, 4))
+RUN_TILES = ((2**17, 512, 8), (3 * 2**17, 1024, 8), (SHORT_RUN, 1024, 4))
 
 
 @triton.jit
@@ -51,10 +50,10 @@ def _dequantize(
 
 
 @triton.jit
-def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr, MASKS: tl.constexpr):
+def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr):
     first = tl.program_id(0) * TILE
     at = first + tl.arange(0, TILE)
-    if not MASKS and first + TILE <= n:
+    if first + TILE <= n:
         codes = tl.load(q + at)
         factor = tl.load(scale + at // cols)
         result = codes.to(tl.float32) * factor.to(tl.float32)
@@ -87,7 +86,7 @@ def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     if is_run(count, cols):
         tile, warps = next((tile, warps) for most, tile, warps in RUN_TILES if count <= most)
         programs = triton.cdiv(count, tile)
-        _dequantize_run[(programs,)](q, scale, x, count, cols, tile, count <= MASKED, num_warps=warps)
+        _dequantize_run[(programs,)](q, scale, x, count, cols, tile, num_warps=warps)
     elif count:
         tile = TILE if count > FEW else TILE // 2
         width = min(triton.next_power_of_2(cols), tile)

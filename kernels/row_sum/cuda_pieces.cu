@@ -10,8 +10,10 @@
 //   every call, as with atomics it is not. On Hopper and later the second kernel is launched while the first
 //   one works. About as fast, but wrong on two streams at once: one kernel whose last block waits for the
 //   others, by flags that it resets for the next call. An atomic counter of blocks that have ended is slower.
+//   On Hopper a cluster has a row of float32 that is not too long, and no second kernel is needed.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; the row group and its loop are those of
 //   weighted_sum/cuda_row. Programmatic dependent launch is in the CUDA C++ Programming Guide.
+#include "shared/cluster_row_sums.cuh"
 #include "shared/columns.cuh"
 #include "shared/common.cuh"
 #include "shared/few_columns.cuh"
@@ -270,3 +272,14 @@ extern "C" __global__ void row_sum_pieces(const float* piece, float* y, long lon
     const float sum = block_sum(threadIdx.x < pieces ? piece[threadIdx.x] : 0.0f);
     if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }
+
+#if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 900
+// A cluster a row, which has all of it under way at once.
+#define CLUSTER_KERNEL(EACH, WIDTH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(MOST_SUMMING_THREADS) row_sum_cluster_##EACH##_##WIDTH( \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols, long long part) {          \
+        sum_by_cluster<EACH, WIDTH, false>(x, x, y, cols, part);                                         \
+    }
+
+CLUSTER_SUMS(CLUSTER_KERNEL)
+#endif

@@ -2,6 +2,7 @@
 
 import torch
 
+from roofscope.kernels.shared.cluster_row_sums import cluster_of_rows, launch_cluster_sums
 from roofscope.kernels.shared.columns import WARP, WARPS, Columns
 from roofscope.kernels.shared.few_columns import THREADS, few_columns_of
 from roofscope.kernels.shared.slab import launch_slab, slab_of
@@ -19,6 +20,8 @@ LONGEST_OF_FEW_BY_PACKS = 256  # columns of float32: of longer rows, a lane has 
 MOST_THREADS = 512
 LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
 MANY_THREADS = 1024
+# Of so many rows, of the multiprocessors at least, longer ones have a block each too.
+ROWS_OF_BLOCKS, LONGEST_OF_BLOCKS_BYTES = 0.37, 256 * 1024
 SHORT_PIECE_THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 4  # of MOST_THREADS, as many as run at once
 
@@ -59,10 +62,13 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
         program.launch("row_sum_warp", -(-rows // WARPS), threads, x, y, rows, cols, overlaps=True)
         return y
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
-    if wanted < 2 or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
+    if wanted < 2 or row_bytes <= longest_of_block(rows, program.multiprocessor_count):
         threads = block_threads(rows, row_bytes, program.multiprocessor_count)
         # Early also where a multiprocessor has few blocks, which was the faster at all shapes tried.
         program.launch("row_sum_block", rows, threads, x, y, cols, overlaps=True)
+        return y
+    if found := cluster_of_rows(program, x):
+        launch_cluster_sums(program, "row_sum", found, x, y)
         return y
 
     # Pieces of whole rounds of the block's loop: what is left over is waited for once more.
@@ -78,6 +84,11 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     program.launch(name, (rows, pieces), threads, x, sums, cols, length, overlaps=True)
     program.launch("row_sum_pieces", rows, -(-pieces // WARP) * WARP, sums, y, pieces, overlaps=True)
     return y
+
+
+def longest_of_block(rows: int, multiprocessors: int) -> int:
+    """Bytes of a row that a block has alone, where rows are not so many that all have one."""
+    return LONGEST_OF_BLOCKS_BYTES if rows >= ROWS_OF_BLOCKS * multiprocessors else LONGEST_WHOLE_ROW_BYTES
 
 
 def block_threads(rows: int, row_bytes: int, multiprocessors: int) -> int:

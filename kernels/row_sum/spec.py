@@ -38,6 +38,7 @@ SPEC = KernelSpec(
         {"rows": 19, "cols": 4104},
         {"rows": 2, "cols": 98432},
         {"rows": 3, "cols": 70_001},
+        {"rows": 2, "cols": 300_000},
         {"rows": 1, "cols": 1_000_003},
         {"rows": 4097, "cols": 1031},
         {"rows": 33_001, "cols": 35},  # many short rows

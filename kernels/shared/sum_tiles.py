@@ -11,7 +11,8 @@ TILE, SMALL_TILE, SMALLEST_TILE = 4096, 1024, 256  # elements
 MANY_PROGRAMS, ENOUGH_PROGRAMS = 1000, 250  # that all multiprocessors share well, or at all
 OF_WARP, WARPS = 256, 4  # elements of a warp where tiles are small, and warps at most
 # Rows of odd columns are read by single elements: of such widths a warp has more of them under way, alone.
-ODD_WIDTHS, OF_ODD_WARP = (64, 128), 1024
+# Other rows that leave a part of a tile empty have as small tiles of the first width.
+ODD_WIDTHS, PADDED_WIDTH, PADDED_TILE = (64, 128), 64, 1024
 
 
 def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
@@ -23,8 +24,8 @@ def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
     height = min(TILE // width, triton.next_power_of_2(rows))
     many = MANY_PROGRAMS if cols <= WIDEST else ENOUGH_PROGRAMS
     is_odd = cols % 2 == 1 and width in ODD_WIDTHS
-    if is_odd:
-        height = min(height, OF_ODD_WARP // width)
+    if is_odd or cols < width == PADDED_WIDTH:
+        height = min(height, PADDED_TILE // width)
     for least, programs in ((SMALL_TILE, many), (SMALLEST_TILE, ENOUGH_PROGRAMS)):
         while height > 1 and height * width > least and triton.cdiv(rows, height) < programs:
             height //= 2
@@ -57,11 +58,15 @@ def rows_of_piece(
 
 
 @triton.jit
-def _sum_few_columns(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WEIGHTED: tl.constexpr):
-    first = tl.program_id(0).to(tl.int64) * ROWS
-    row = tl.arange(0, ROWS)
-    inside = row < tl.minimum(rows - first, ROWS).to(tl.int32)
-    start = x + first * cols + row * cols
+def _sum_few_columns(
+    x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WEIGHTED: tl.constexpr, IS_LARGE: tl.constexpr
+):
+    first = tl.program_id(0)
+    if IS_LARGE:  # in 64 bits a few short rows take longer to find than to read
+        first = first.to(tl.int64)
+    row = first * ROWS + tl.arange(0, ROWS)
+    inside = row < rows
+    start = x + row * cols
     total = tl.zeros((ROWS,), tl.float32)
     for col in tl.static_range(cols):
         # A line is asked for again at the next columns.
@@ -69,12 +74,14 @@ def _sum_few_columns(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WEIG
         if WEIGHTED:
             part *= tl.load(w + col).to(tl.float32)
         total += part
-    tl.store(y + first + row, total.to(y.dtype.element_ty), mask=inside)
+    tl.store(y + row, total.to(y.dtype.element_ty), mask=inside)
 
 
 def sum_few_columns(x: torch.Tensor, w: torch.Tensor | None, y: torch.Tensor) -> None:
     """Write sums of ``x``'s rows, (rows, cols) and contiguous, times ``w``, (cols,), to ``y``, (rows,)."""
     rows, cols = x.shape
-    _sum_few_columns[(triton.cdiv(rows, ROWS_OF_PROGRAM),)](
-        x, x if w is None else w, y, rows, cols, ROWS_OF_PROGRAM, w is not None, num_warps=WARPS_OF_PROGRAM
+    programs, is_large = triton.cdiv(rows, ROWS_OF_PROGRAM), (rows + ROWS_OF_PROGRAM) * cols >= 2**31
+    weights, options = x if w is None else w, {"num_warps": WARPS_OF_PROGRAM}
+    _sum_few_columns[(programs,)](
+        x, weights, y, rows, cols, ROWS_OF_PROGRAM, w is not None, is_large, **options
     )

@@ -25,6 +25,7 @@ NARROW = range(33, 65)  # lines of 16-bit elements, of which a second tile of 32
 NARROW_TILE, MOST_OF_NARROW = (64, 16), 2**20
 FEWEST_SQUARES = 64  # of 32 x 32: where they would be fewer, tiles are half as large
 FLAT_ROWS, FLAT, FLAT_WARPS = 16, 2048, 8  # few rows of 32 bits: elements of a tile, and its warps if cut
+LINE, LINE_WARPS = 512, 4  # of a single row of 32 bits
 
 
 @triton.jit
@@ -64,8 +65,10 @@ def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
     of_words = FEWEST_OBLONG if side < SIDE_BYTES // 2 else FEWEST_TILES
     square, oblong = (512, 768) if few <= THIN else (FEWEST_TILES, of_words)
     smallest = (32, 16) if rows < cols else (16, 32)
+    # Whole lines of a narrow matrix, of which a second tile of 32 would have few.
+    long = (32, 64) if few in NARROW and cols < rows else (64, 32)
     tiles = (
-        *((side, side, square), (64, 64, square), (64, 32, oblong)),
+        *((side, side, square), (64, 64, square), (*long, oblong)),
         *((32, 32, FEWEST_SQUARES), (*smallest, 0)),
     )
     for height, width, fewest in tiles:
@@ -91,6 +94,8 @@ def run(x: torch.Tensor) -> torch.Tensor:
             warps = OBLONG_WARPS
         if rows <= FLAT_ROWS and rows < cols and x.element_size() == 4 and height * width > FLAT:
             width, warps = FLAT // height, FLAT_WARPS
+        if rows == 1 and x.element_size() == 4:
+            height, width, warps = 1, LINE, LINE_WARPS
         tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)
         _transpose[(tiles,)](x, y, rows, cols, height, width, hint_of(x), num_warps=warps)
     return y

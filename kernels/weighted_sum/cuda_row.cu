@@ -12,9 +12,11 @@
 //   were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
 //   a block takes the same piece of ROWS rows at once, and has w in registers. Blocks in a row take the same
-//   piece of w. A second kernel adds up the pieces, always in the same order, as in row_sum/cuda_pieces.
+//   piece of w. A second kernel adds up the pieces, always in the same order, as in row_sum/cuda_pieces. On Hopper a
+//   cluster has a row of float32 that is neither short nor too long, and no second kernel is needed.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; warp shuffles after "Faster Parallel Reductions on
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
+#include "shared/cluster_row_sums.cuh"
 #include "shared/columns.cuh"
 #include "shared/common.cuh"
 #include "shared/few_columns.cuh"
@@ -382,3 +384,15 @@ extern "C" __global__ void weighted_sum_pieces(const float* piece, SCALAR* y, lo
     sum = block_sum(sum);
     if (threadIdx.x == 0) from_float(sum, y[blockIdx.x]);
 }
+
+#if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 900
+// A cluster a row, which has all of it and of w under way at once.
+#define CLUSTER_KERNEL(EACH, WIDTH)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(MOST_SUMMING_THREADS) weighted_sum_cluster_##EACH##_##WIDTH(         \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long cols,           \
+        long long part) {                                                                                             \
+        sum_by_cluster<EACH, WIDTH, true>(x, w, y, cols, part);                                                       \
+    }
+
+CLUSTER_SUMS(CLUSTER_KERNEL)
+#endif

@@ -2,6 +2,7 @@
 
 import torch
 
+from roofscope.kernels.shared.cluster_row_sums import cluster_of_rows, launch_cluster_sums
 from roofscope.kernels.shared.columns import WARP, WARPS, Columns
 from roofscope.kernels.shared.few_columns import THREADS, few_columns_of
 from roofscope.kernels.shared.rows import are_packed, starts_early
@@ -29,6 +30,8 @@ LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows
 # All of a row under way at once takes so many registers that few blocks run beside each other: that is for
 # short rows, and for less than so much in all.
 LONGEST_HELD_BYTES, MOST_HELD_BYTES = 8 * 1024, 16 * 2**20
+# Fewer threads of a block where all rows then have one at once, which they else had not.
+FEWER_THREADS, THREADS_AT_ONCE = 128, 2048
 BLOCKS_PER_MULTIPROCESSOR = {1: 4, ROWS: 8}  # with pieces of so many rows
 
 
@@ -64,9 +67,12 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         blocks = -(-rows // WARPS)
         program.launch("weighted_sum_warp", blocks, WARPS * WARP, x, w, y, rows, cols, overlaps=True)
         return y
+    if found := cluster_of_rows(program, x, w):
+        launch_cluster_sums(program, "weighted_sum", found, x, w, y)
+        return y
     few = rows < program.multiprocessor_count * FEW_ROWS_PER_MULTIPROCESSOR
     if not few or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        name, threads = block_of(rows, row_bytes)
+        name, threads = block_of(rows, row_bytes, program.multiprocessor_count)
         early = starts_early(rows, program.multiprocessor_count)
         program.launch(f"weighted_sum_{name}", rows, threads, x, w, y, cols, overlaps=early)
         return y
@@ -87,13 +93,15 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return y
 
 
-def block_of(rows: int, row_bytes: int) -> tuple[str, int]:
+def block_of(rows: int, row_bytes: int, multiprocessors: int) -> tuple[str, int]:
     """The kernel that gives a block a row, and just enough threads if all of it is to be under way."""
     threads = -(-row_bytes // (PACK_BYTES * HELD * WARP)) * WARP
     is_little = row_bytes <= LONGEST_HELD_BYTES or rows * row_bytes <= MOST_HELD_BYTES
     if threads <= MANY_THREADS and is_little:
         return "held", threads
-    return "block", MOST_THREADS
+    rounds = rows / (multiprocessors * THREADS_AT_ONCE)
+    is_more = rounds * FEWER_THREADS <= 1 < rounds * MOST_THREADS and row_bytes > LONGEST_WHOLE_ROW_BYTES
+    return "block", FEWER_THREADS if is_more else MOST_THREADS
 
 
 def spread_of(rows: int, cols: int) -> tuple[int, int] | None:

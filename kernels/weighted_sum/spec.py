@@ -30,6 +30,8 @@ SPEC = KernelSpec(
         {"rows": 70, "cols": 250},
         {"rows": 5, "cols": 40008},
         {"rows": 3, "cols": 70001},
+        {"rows": 5, "cols": 140_008},
+        {"rows": 3, "cols": 150_001},
     ),
     sweep=(
         {"rows": 64, "cols": 256},

@@ -437,7 +437,7 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
     pieces, row = launcher("row_sum", "cuda_pieces"), launcher("weighted_sum", "cuda_row")
     for rows, row_bytes in product((1, 132, 133, 1056, 1057, 70_001), (1044, 4100, 15_276, 37_920, 65_536)):
         threads = pieces.block_threads(rows, row_bytes, multiprocessors)
-        name, held = row.block_of(rows, row_bytes)
+        name, held = row.block_of(rows, row_bytes, multiprocessors)
         assert threads % 32 == 0
         assert row_bytes <= threads * pieces.UNROLL * 16
         assert held % 32 == 0
@@ -450,7 +450,7 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
         else:
             assert (name, held) == ("block", 256)
     assert "constexpr int HELD = 4;" in source("weighted_sum", "cuda_row")
-    assert row.block_of(70_001, 65_540) == ("block", 256)
+    assert row.block_of(70_001, 65_540, multiprocessors) == ("block", 256)
     assert pieces.block_threads(70_001, 65_540, multiprocessors) == 512
 
 

@@ -108,7 +108,7 @@ def test_maps_in_triton_are_spread_where_arrays_are_small() -> None:
 def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     module = load_module(LIBRARY / "shared" / "sum_tiles.py")
-    for rows, cols in product((1, 20, 698, 2053, 17_332, 1_000_003), (9, 39, 64, 101, 200, 1024, 9001)):
+    for rows, cols in product((1, 20, 698, 2053, 17_332, 1_000_003), (9, 39, 52, 64, 101, 200, 1024, 9001)):
         height, width, warps = module.sum_tile(rows, cols)
         assert width >= min(cols, module.WIDEST)
         programs, tile = -(-rows // height), height * width
@@ -122,6 +122,8 @@ def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
         assert tile <= 1024 * warps
         if cols % 2 and width in module.ODD_WIDTHS:
             assert warps == 1
+        if cols in (39, 52, 101):
+            assert tile <= module.PADDED_TILE
     assert module.ROWS_OF_PROGRAM == 32 * module.WARPS_OF_PROGRAM
 
 
