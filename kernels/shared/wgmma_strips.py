@@ -97,11 +97,12 @@ def multiply_strips(
     *extra: Argument,
     strips: Strips,
     cluster: int,
+    shares: int | None = None,
 ) -> torch.Tensor:
-    """C of matrices that these kernels take, by clusters of so many blocks a strip."""
+    """C of matrices that these kernels take, by clusters of so many blocks a strip, and so many such."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
-    blocks = strips.shares(cluster, n, k, program.multiprocessor_count) * cluster
+    blocks = (shares or strips.shares(cluster, n, k, program.multiprocessor_count)) * cluster
     # Each block leaves the sums of one strip at most, two beside a flag of as many bytes.
     sums = torch.empty((blocks, strips.columns, _rows(m), 2), dtype=torch.float32, device=a.device)
     program.launch(

@@ -30,8 +30,12 @@ def runs_of(strips: Strips, cluster: int, n: int, steps: int, shares: int) -> Ru
     """Strip, first and last step of each run, by place: as StripRuns of strip_shares.cuh."""
     each, bands = strips.bands, -(-n // 64)
     whole, rest = bands // (each * cluster), min(bands % (each * cluster), each)
+    count = whole + (rest > 0)
 
     def begin_of(place: int) -> tuple[int, int]:
+        if shares % count == 0:
+            of_strip = shares // count
+            return place // of_strip, steps * (place % of_strip) // of_strip
         together = (whole * each + rest) * steps
         at = together // shares * place + min(together % shares, place)
         strip = at // (each * steps)
@@ -72,6 +76,19 @@ def test_shares_are_equal_and_cover_each_step_once(strips: Strips, cluster: int,
         # A strip of fewer bands counts less, though blocks beside each other go in step.
         steps_of_share = sum(high - low for _, low, high in own)
         assert steps_of_share <= strips.bands * (most + 2)
+
+
+@pytest.mark.parametrize("cluster", [1, *CLUSTERS])
+@pytest.mark.parametrize("strips", STRIPS)
+@pytest.mark.parametrize("each", [1, 3])
+@pytest.mark.parametrize(("n", "k"), [(8, 200), (1088, 5832), (5832, 1088), (4424, 9832)])
+def test_no_share_goes_on_in_another_strip(strips: Strips, cluster: int, each: int, n: int, k: int) -> None:
+    """Where each strip has as many, the last one too, of fewer bands."""
+    count, steps = -(-n // (strips.columns * cluster)), -(-k // STEP)
+    runs = runs_of(strips, cluster, n, steps, count * each)
+    assert [[strip for strip, _, _ in own] for own in runs.values()] == [
+        [place // each] for place in range(count * each)
+    ]
 
 
 def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
