@@ -19,26 +19,32 @@ _BAND = 64  # columns of a warpgroup
 _COUNTED = 2**32  # bands times steps
 _HALF_LINE = 64  # bytes of L2
 
-# About the times, fitted to some 1400 of 70 products on an H200, so that the way of least time by this model
+# About the times, fitted to some 4000 of 200 products on an H200, so that the way of least time by this model
 # or that of tiles is a fast one: to start; bytes of memory, and of those that a box brings in vain where rows
 # begin amid lines, more where shares begin amid strips, so that blocks beside each other are not in step; to
 # add up the sums of those that share a strip, to wait for them at all, and to go on in another strip.
-_START_NS, _BYTES_PER_NS = 3690, 4388
-_AMID_BYTES, _EQUAL_AMID_BYTES = 20, 59
-_SHARED_ELEMENT_NS, _MEET_NS, _GO_ON_NS = 0.253, 740, 700
-_LEAST_ELEMENTS = 2**22  # of B
+_START_NS, _BYTES_PER_NS = 3630, 4552
+_AMID_BYTES, _EQUAL_AMID_BYTES = 26, 59
+_SHARED_ELEMENT_NS, _MEET_NS, _GO_ON_NS = 0.237, 820, 890
+_LEAST_ELEMENTS, _MANY_ELEMENTS = 2**22, 10**7  # of B
+_SHARED_BYTES = 227 * 1024  # of a multiprocessor
+_BLOCK_BYTES = 1024  # of these, which a block takes besides its own
 
 
 @dataclass(frozen=True)
 class Strips:
-    """Kernels of a number of rows each: columns of a block, stages of its ring, and bytes that it copies."""
+    """Kernels of a number of rows each: columns of a block, stages of its ring, and bytes that it copies.
+
+    A ring that is small starts so much sooner. It was timed with shares of whole strips of a large B alone.
+    """
 
     columns: int
     stages: int
     bytes_per_ns: int
+    sooner_ns: int = 0
 
     def name(self, m: int) -> str:
-        return f"strips_{_rows(m)}x{self.columns}"
+        return f"strips_{_rows(m)}x{self.columns}_{self.stages}"
 
     @property
     def threads(self) -> int:
@@ -63,16 +69,20 @@ class Strips:
         at_once = _at_once(cluster, multiprocessors)
         return max(min(at_once, self.work(cluster, n, k) // self.bands), 1)
 
-    def each(self, cluster: int, n: int, k: int, multiprocessors: int) -> tuple[int, ...]:
-        """Shares that each strip may have of its own, where there are clusters for all: one, or the most."""
-        most = min(_at_once(cluster, multiprocessors) // self._strips(cluster, n), -(-k // _STEP))
-        return (1, most) if most > 1 else (1,) if most else ()
+    def each(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> list[int]:
+        """Shares that each strip may have of its own, with room for all at once: one, or the most."""
+        at_once, strips = _at_once(cluster, multiprocessors), self._strips(cluster, n)
+        beside = _SHARED_BYTES // (self.shared_bytes(m) + _BLOCK_BYTES)
+        most = min(at_once // strips, -(-k // _STEP))
+        return [1] * (strips <= at_once * beside) + [most] * (most > 1)
 
     def _strips(self, cluster: int, n: int) -> int:
         return -(-n // (self.columns * cluster))
 
     def plans(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> list[tuple[float, int]]:
         """About the times, of clusters of so many blocks, by equal shares and by those of whole strips."""
+        if self.sooner_ns and n * k < _MANY_ELEMENTS:
+            return []
         steps, shares = -(-k // _STEP), self.shares(cluster, n, k, multiprocessors)
 
         def time_ns(of_share: float, sharers: float, vain: int, more_ns: int) -> float:
@@ -80,18 +90,24 @@ class Strips:
             memory_ns = 2 * n * k * (1 + vain / (2 * self.columns * cluster)) / _BYTES_PER_NS
             block_ns = of_share * (_rows(m) + self.columns) * 2 * _STEP / self.bytes_per_ns
             adding_ns = (sharers - 1) * _rows(m) * self.columns * _SHARED_ELEMENT_NS
-            return _START_NS + math.hypot(memory_ns, block_ns) + adding_ns + more_ns
+            return _START_NS - self.sooner_ns + math.hypot(memory_ns, block_ns) + adding_ns + more_ns
 
-        of_share = self.work(cluster, n, k) / self.bands / shares
-        equal_ns = time_ns(of_share, max(steps / of_share, 1), _EQUAL_AMID_BYTES, _MEET_NS + _GO_ON_NS)
-        plans = [(equal_ns, shares)]
-        for each in self.each(cluster, n, k, multiprocessors):
+        plans: list[tuple[float, int]] = []
+        if not self.sooner_ns:
+            of_share = self.work(cluster, n, k) / self.bands / shares
+            sharers = max(steps / of_share, 1)
+            plans.append((time_ns(of_share, sharers, _EQUAL_AMID_BYTES, _MEET_NS + _GO_ON_NS), shares))
+        for each in self.each(cluster, m, n, k, multiprocessors):
             time = time_ns(-(-steps // each), each, _AMID_BYTES, _MEET_NS if each > 1 else 0)
             plans.append((time, self._strips(cluster, n) * each))
         return plans
 
 
-STRIPS = (Strips(64, stages=16, bytes_per_ns=112), Strips(128, stages=10, bytes_per_ns=104))
+STRIPS = (
+    Strips(64, stages=16, bytes_per_ns=110),
+    Strips(64, stages=8, bytes_per_ns=105, sooner_ns=200),
+    Strips(128, stages=10, bytes_per_ns=98),
+)
 
 
 def _at_once(cluster: int, multiprocessors: int) -> int:

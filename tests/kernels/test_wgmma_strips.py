@@ -106,7 +106,7 @@ def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     result = multiply_strips(recorder, a, b, torch.bfloat16, strips=STRIPS[0], cluster=2)
     assert asked == [((16, STEP), {}), ((STEP, 64), {"brings_lines": False})]
     ((name, grid, (of_a, of_b, c, *sizes), given),) = recorder.launches
-    assert (name, c is result) == ("strips_16x64", True)
+    assert (name, c is result) == ("strips_16x64_16", True)
     assert sizes[:3] == [13, 1032, 200]
     assert sizes[3].numel() == grid * 64 * 16 * 2
     assert given["cluster"] == 2
@@ -140,12 +140,14 @@ def chosen(m: int, n: int, k: int) -> tuple[str, int]:
 @pytest.mark.parametrize(
     ("m", "n", "k", "expected"),
     [
-        (7, 40000, 8192, ("strips_8x64", 0)),
-        (21, 15400, 1736, ("strips_24x128", 1)),
-        (15, 5968, 8304, ("strips_16x64", 1)),
-        (18, 8128, 29456, ("strips_24x64", 1)),
-        (11, 4424, 9832, ("strips_16x128", 3)),
-        (5, 62584, 4384, ("strips_8x128", 0)),
+        (7, 40000, 8192, ("strips_8x64_16", 0)),
+        (21, 15400, 1736, ("strips_24x64_8", 1)),
+        (15, 5968, 8304, ("strips_16x64_16", 1)),
+        (18, 8128, 29456, ("strips_24x64_16", 1)),
+        (11, 4424, 9832, ("strips_16x128_10", 3)),
+        (5, 62584, 4384, ("strips_8x128_10", 0)),
+        (30, 9168, 7088, ("strips_32x64_8", 1)),  # by two blocks on some multiprocessors
+        (1, 8192, 8192, ("strips_8x64_8", 1)),
         (13, 9591, 34272, ("multiply_few_rows", 0)),  # rows that begin anywhere
     ],
 )
@@ -192,5 +194,5 @@ def test_strips_spill_nothing_and_wait_for_no_fence(tmp_path: Path) -> None:
     source = tmp_path / "kernel.cu"
     source.write_text(strips_source("matmul"))
     code = machine_code(source, Dtype.BFLOAT16, tmp_path)
-    assert len(set(re.findall(r"\.text\.(strips_\d+x\d+)", code))) == 4 * len(STRIPS)
+    assert len(set(re.findall(r"\.text\.(strips_\d+x\d+_\d+)", code))) == 4 * len(STRIPS)
     assert not re.search(r"\b(STL|LDL)\b|MEMBAR\.\w+\.GPU", code)
