@@ -124,6 +124,7 @@ _FEW_ELEMENT_NS, _FEW_CLUSTER_NS = 0.0187, 994  # of A, and where blocks of a cl
 _FEW_STEP_NS, _FEW_STEP_ROOM_NS = 614, 15.0
 _FEW_BYTES_PER_NS, _FEW_LOOSE_BYTES_PER_NS = 3990, 3770  # of a B of whole rows, and of other
 _FEW_ROUND_NS = 9000  # of clusters, beyond the first: less where blocks beside each other start by turns
+_STREAMED_ELEMENTS = 10**8  # of a B of whole rows: up to so many strips of it or tiles are faster for one row
 
 
 def few_rows_ns(m: int, n: int, k: int, width: int, multiprocessors: int) -> float:
@@ -160,7 +161,7 @@ def faster_than_tiles(
     strips = None if lacking else best_strips(a, b, multiprocessors)
     if strips:
         times.append(strips)
-    if m == 1:
+    if m == 1 and not (strips and b.numel() < _STREAMED_ELEMENTS):
         times.append((one_row_choice(n, k, width_of(b), multiprocessors)[0], multiply_one_row))
     elif m <= FEW and not strips:
         width = _COLUMNS if is_whole(b) else LOOSE_COLUMNS

@@ -4,14 +4,16 @@
 #include "shared/hopper.cuh"
 
 // The runs of a cluster: of one strip each, from step `first` to `last`. A strip has `columns` for each block of the cluster.
-// Shares are equal by the bands of 64 columns of its first block, as the others go in step, and in order of strips. They go
-// from the last cluster to the first, because a block waits for sums of those behind its own, which have started before.
+// Shares are equal by the bands of 64 columns of its first block, as the others go in step, and in order of strips; or, where
+// their number is a multiple of that of strips, as many of each strip. They go from the last cluster to the first, because a
+// block waits for sums of those behind its own, which have started before.
 struct StripRuns {
     unsigned strip = 0;
     int first = 0, last = 0, steps;
 
 private:
     unsigned each, whole, rest;  // bands of a strip's first block, whole strips, and bands that are left for another
+    unsigned of_strip;           // shares of each strip, or none where they go on from strip to strip
     unsigned next_strip, end_strip;
     int next_step, end_step;
 
@@ -19,6 +21,10 @@ private:
 
     // Where the share at a place begins. 32 bits count bands times steps.
     __device__ __forceinline__ void begin_of(unsigned place, unsigned& strip, int& step) const {
+        if (of_strip) {
+            strip = place / of_strip, step = static_cast<int>(steps * (place % of_strip) / of_strip);
+            return;
+        }
         const unsigned all = (whole * each + rest) * steps;
         const unsigned at = all / shares() * place + min(all % shares(), place);
         strip = at / (each * steps);
@@ -31,6 +37,8 @@ public:
         : steps(static_cast<int>(steps)), each(bands) {
         const unsigned all = (n + 63) / 64, of_cluster = bands * blocks_of_cluster();
         whole = all / of_cluster, rest = min(all % of_cluster, bands);
+        const unsigned strips = whole + (rest > 0);
+        of_strip = shares() % strips ? 0 : shares() / strips;
         begin_of(place(), next_strip, next_step);
         begin_of(place() + 1, end_strip, end_step);
     }

@@ -103,7 +103,9 @@
     WGMMA_KERNEL(across_128x64_2x4, 128, 64, 8, 2, 4, 1, true, __VA_ARGS__)                                       \
     WGMMA_KERNEL(across_96x128_2x4, 96, 128, 6, 2, 4, 1, true, __VA_ARGS__)                                       \
     WGMMA_KERNEL(across_136x128_2x1, 136, 128, 5, 2, 1, 1, true, __VA_ARGS__)                                     \
-    WGMMA_KERNEL(across_192x192_2x1, 192, 192, 4, 2, 1, 1, true, __VA_ARGS__)
+    WGMMA_KERNEL(across_192x192_2x1, 192, 192, 4, 2, 1, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_16x64_halves, 16, 64, 8, 1, 1, 2, true, __VA_ARGS__)                                      \
+    WGMMA_KERNEL(across_32x64_halves, 32, 64, 7, 1, 1, 2, true, __VA_ARGS__)
 // Those of few steps along k and many tiles, where it takes as long to store C as to compute it: wgmma_pitched.py chooses.
 #define PITCHED_KERNELS(...)                                                                                      \
     WHOLE_ROWS_KERNEL                                                                                             \

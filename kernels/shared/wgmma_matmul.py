@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
-from roofscope.kernels.shared import loose_rows
+from roofscope.kernels.shared import loose_rows, wgmma_few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import new_ticket
 from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, MOST_OF_A_BOX, ROW, TILES, Plan, best
@@ -49,6 +49,8 @@ class Sizes(NamedTuple):
 def choice(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype) -> tuple[str, Plan]:
     """The tile and plan of least time, of rows of whole 16 bytes or copied to such."""
     sizes, of_16_bits = sizes_of(program, a, b, dtype), a.element_size() == dtype.itemsize == 2
+    if of_16_bits and wgmma_few_rows.takes(a, b):
+        return wgmma_few_rows.best(*sizes)
     on_lines = _begins_on(_LINE, a) and _begins_on(_LINE, b)
     return best(*sizes, amid_lines=of_16_bits and not on_lines)
 

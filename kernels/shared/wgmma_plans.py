@@ -64,6 +64,8 @@ _TILES_OF_TIMED = {
     *TILES_AMID_LINES,
 }
 
+TILES_OF_FEW_ROWS = {"across_16x64_halves", "across_32x64_halves"}  # which wgmma_few_rows.py chooses
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -205,6 +207,7 @@ class Tile:
         tile_ns = steps * step_ns + end_ns
         of_a = m * steps * ROW * (1 if n <= self.columns * self.beside else self.rates.far)
         of_b = n * steps * ROW * (1 if m <= self.rows * self.above else self.rates.far)
+        of_b *= 1 if aligned[1] else 1 + self.rates.vain_bytes / (2 * self.columns * self.beside)
         dram_ns = (of_a + of_b + c_bytes * m * n) / self.rates.dram_bytes_per_ns
         elements = self.rows * self.columns
         copy_ns = self._step_bytes / self.rates.alone_bytes_per_ns if self.cluster == 1 else 0
@@ -381,6 +384,8 @@ TILES = {
     "across_96x128_2x4": Tile(96, 128, stages=6, step_ns=196, start_ns=0, above=2, beside=4, across=True),
     "across_136x128_2x1": Tile(136, 128, stages=5, step_ns=334, start_ns=0, above=2, across=True),
     "across_192x192_2x1": Tile(192, 192, stages=4, step_ns=496, start_ns=0, above=2, across=True),
+    "across_16x64_halves": Tile(16, 64, stages=8, step_ns=101, start_ns=410, parts=2, across=True),
+    "across_32x64_halves": Tile(32, 64, stages=7, step_ns=123, start_ns=390, parts=2, across=True),
 }
 
 
@@ -418,7 +423,7 @@ def best(
         plans = [(name, plan) for name in names for plan in tiles[name].plans(*sizes)]
         return min(plans, key=lambda item: item[1].time_ns)
 
-    left_out = {_LONG_TILE_OF_32_BITS} | (set() if is_timed else _TILES_OF_TIMED)
+    left_out = {_LONG_TILE_OF_32_BITS} | TILES_OF_FEW_ROWS | (set() if is_timed else _TILES_OF_TIMED)
     fastest = best_of(*(name for name in tiles if name not in left_out))
     if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
         long = best_of(_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE)

@@ -6,6 +6,8 @@
 //   boxes of B, strip after strip without a pause; A's piece of a step goes to all blocks of the cluster at once, from each
 //   of them in turn. Warpgroups multiply 64 columns each as wgmma's first operand, with the rows of A as its second. The
 //   block that has a strip's first step adds to its sums those that others have of the strip, in order.
+//   Or each strip has as many shares as any, of which one needs no sums of others: a smaller ring has two or three blocks
+//   on a multiprocessor, so that there may be more strips than multiprocessors, and starts while the launch before it ends.
 // Idea: tiles of wgmma_matmul.cuh are dealt whole, or shared by the blocks of a cluster: of few rows the last round of them
 //   leaves memory idle. Where rows of B begin amid lines, a box brings bytes of its neighbours: as the blocks of a
 //   cluster wait for the same A, they go in step, and these come from L2. Sums that meet in memory carry their flag in the
@@ -92,7 +94,7 @@ struct StripRing {
     }
 };
 
-template <int ROWS, int CONSUMERS, int STAGES, class MakeFinish>
+template <int ROWS, int CONSUMERS, int STAGES, int BESIDE, class MakeFinish>
 __device__ __forceinline__ void multiply_strips(
     const CUtensorMap& a, const CUtensorMap& b, SCALAR* c, unsigned m, unsigned n, unsigned k, const SharedSums& shared,
     const MakeFinish& make_finish
@@ -159,7 +161,8 @@ __device__ __forceinline__ void multiply_strips(
             }
             if (runs.last < runs.steps) {
                 const auto index_of = [&](unsigned other) { return index_at(runs.place() + 1 + other); };
-                shared.add<24>(sum, runs.sharers(), index_of);
+                // Blocks beside each other have fewer registers each.
+                shared.add<(BESIDE > 1 ? 12 : 24)>(sum, runs.sharers(), index_of);
             }
             store_strip(sum, c, m, n, column, finish);
         }
@@ -169,21 +172,27 @@ __device__ __forceinline__ void multiply_strips(
     if (blocks > 1) meet_cluster();
 }
 
-#define STRIPS_KERNEL(ROWS, COLUMNS, STAGES, FINISH, ...)                                                         \
-    extern "C" __global__ void __launch_bounds__(COLUMNS / BAND * WARPGROUP + WARP, 1) strips_##ROWS##x##COLUMNS( \
-        const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, SCALAR* c, long long m,     \
-        long long n, long long k, ulonglong2* sums, unsigned long long ticket, ##__VA_ARGS__                      \
-    ) {                                                                                                           \
-        multiply_strips<ROWS, COLUMNS / BAND, STAGES>(                                                            \
-            a, b, c, static_cast<unsigned>(m), static_cast<unsigned>(n), static_cast<unsigned>(k),                \
-            SharedSums{sums, ticket}, [&] { return FINISH; });                                                    \
+// BESIDE: blocks of a multiprocessor, where its shared memory has room for so many rings.
+#define STRIPS_KERNEL(ROWS, COLUMNS, STAGES, BESIDE, FINISH, ...)                                             \
+    extern "C" __global__ void __launch_bounds__(COLUMNS / BAND * WARPGROUP + WARP, BESIDE)                   \
+        strips_##ROWS##x##COLUMNS##_##STAGES(                                                                 \
+            const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, SCALAR* c,          \
+            long long m, long long n, long long k, ulonglong2* sums, unsigned long long ticket, ##__VA_ARGS__ \
+        ) {                                                                                                   \
+        multiply_strips<ROWS, COLUMNS / BAND, STAGES, BESIDE>(                                                \
+            a, b, c, static_cast<unsigned>(m), static_cast<unsigned>(n), static_cast<unsigned>(k),            \
+            SharedSums{sums, ticket}, [&] { return FINISH; });                                                \
     }
-#define STRIPS_KERNELS(...)                  \
-    STRIPS_KERNEL(8, 64, 16, __VA_ARGS__)    \
-    STRIPS_KERNEL(16, 64, 16, __VA_ARGS__)   \
-    STRIPS_KERNEL(24, 64, 16, __VA_ARGS__)   \
-    STRIPS_KERNEL(32, 64, 16, __VA_ARGS__)   \
-    STRIPS_KERNEL(8, 128, 10, __VA_ARGS__)   \
-    STRIPS_KERNEL(16, 128, 10, __VA_ARGS__)  \
-    STRIPS_KERNEL(24, 128, 10, __VA_ARGS__)  \
-    STRIPS_KERNEL(32, 128, 10, __VA_ARGS__)
+#define STRIPS_KERNELS(...)                    \
+    STRIPS_KERNEL(8, 64, 16, 1, __VA_ARGS__)   \
+    STRIPS_KERNEL(16, 64, 16, 1, __VA_ARGS__)  \
+    STRIPS_KERNEL(24, 64, 16, 1, __VA_ARGS__)  \
+    STRIPS_KERNEL(32, 64, 16, 1, __VA_ARGS__)  \
+    STRIPS_KERNEL(8, 64, 8, 3, __VA_ARGS__)    \
+    STRIPS_KERNEL(16, 64, 8, 3, __VA_ARGS__)   \
+    STRIPS_KERNEL(24, 64, 8, 3, __VA_ARGS__)   \
+    STRIPS_KERNEL(32, 64, 8, 3, __VA_ARGS__)   \
+    STRIPS_KERNEL(8, 128, 10, 1, __VA_ARGS__)  \
+    STRIPS_KERNEL(16, 128, 10, 1, __VA_ARGS__) \
+    STRIPS_KERNEL(24, 128, 10, 1, __VA_ARGS__) \
+    STRIPS_KERNEL(32, 128, 10, 1, __VA_ARGS__)

@@ -17,27 +17,34 @@ _STEP = 64  # of k
 _UNIT = 8  # rows of A, of which a kernel takes a multiple
 _BAND = 64  # columns of a warpgroup
 _COUNTED = 2**32  # bands times steps
-_LINE = 128  # bytes of a line of L2
+_HALF_LINE = 64  # bytes of L2
 
-# About the times, fitted to some 700 of 120 products on an H200, and then moved so that the way of least time
-# by this model or that of tiles is a fast one: to start, longer by a cluster; bytes of memory, and of those
-# that a box brings in vain of rows that begin amid lines, or halves; bytes of a multiprocessor; and to add up
-# the sums of those that share a strip.
-_START_NS, _CLUSTER_NS = 4900, 100
-_BYTES_PER_NS, _AMID_BYTES, _HALF_LINE_BYTES = 4393, 65, 21
-_BLOCK_BYTES_PER_NS, _SHARED_ELEMENT_NS = 148, 0.252
-_LEAST_ELEMENTS = 2**22  # of B
+# About the times, fitted to some 4000 of 200 products on an H200, so that the way of least time by this model
+# or that of tiles is a fast one: to start; bytes of memory, and of those that a box brings in vain where rows
+# begin amid lines, more where shares begin amid strips, so that blocks beside each other are not in step; to
+# add up the sums of those that share a strip, to wait for them at all, and to go on in another strip.
+_START_NS, _BYTES_PER_NS = 3630, 4552
+_AMID_BYTES, _EQUAL_AMID_BYTES = 26, 59
+_SHARED_ELEMENT_NS, _MEET_NS, _GO_ON_NS = 0.237, 820, 890
+_LEAST_ELEMENTS, _MANY_ELEMENTS = 2**22, 10**7  # of B
+_SHARED_BYTES = 227 * 1024  # of a multiprocessor
+_BLOCK_BYTES = 1024  # of these, which a block takes besides its own
 
 
 @dataclass(frozen=True)
 class Strips:
-    """Kernels of a number of rows each: columns of a block, and stages of its ring."""
+    """Kernels of a number of rows each: columns of a block, stages of its ring, and bytes that it copies.
+
+    A ring that is small starts so much sooner. It was timed with shares of whole strips of a large B alone.
+    """
 
     columns: int
     stages: int
+    bytes_per_ns: int
+    sooner_ns: int = 0
 
     def name(self, m: int) -> str:
-        return f"strips_{_rows(m)}x{self.columns}"
+        return f"strips_{_rows(m)}x{self.columns}_{self.stages}"
 
     @property
     def threads(self) -> int:
@@ -58,23 +65,54 @@ class Strips:
         return (whole * self.bands + min(rest, self.bands)) * -(-k // _STEP)
 
     def shares(self, cluster: int, n: int, k: int, multiprocessors: int) -> int:
-        """As many as there are clusters at once; none has less than a step."""
-        # A cluster lies in one group of multiprocessors, whose number is no multiple of four.
-        at_once = multiprocessors // cluster if cluster < 4 else multiprocessors * 10 // 11 // cluster
+        """Equal ones, as many as there are clusters at once; none has less than a step."""
+        at_once = _at_once(cluster, multiprocessors)
         return max(min(at_once, self.work(cluster, n, k) // self.bands), 1)
 
-    def time_ns(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> float:
-        """About the time, of clusters of so many blocks."""
-        steps = self.work(cluster, n, k) / self.bands / self.shares(cluster, n, k, multiprocessors)
-        sharers = max(-(-k // _STEP) / steps, 1)
-        vain = 0 if n * 2 % _LINE == 0 else _HALF_LINE_BYTES if n * 4 % _LINE == 0 else _AMID_BYTES
-        memory_ns = 2 * n * k * (1 + vain / (2 * self.columns * cluster)) / _BYTES_PER_NS
-        block_ns = steps * (_rows(m) + self.columns) * 2 * _STEP / _BLOCK_BYTES_PER_NS
-        adding_ns = (sharers - 1) * _rows(m) * self.columns * _SHARED_ELEMENT_NS
-        return _START_NS + _CLUSTER_NS * math.log2(cluster) + math.hypot(memory_ns, block_ns) + adding_ns
+    def each(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> list[int]:
+        """Shares that each strip may have of its own, with room for all at once: one, or the most."""
+        at_once, strips = _at_once(cluster, multiprocessors), self._strips(cluster, n)
+        beside = _SHARED_BYTES // (self.shared_bytes(m) + _BLOCK_BYTES)
+        most = min(at_once // strips, -(-k // _STEP))
+        return [1] * (strips <= at_once * beside) + [most] * (most > 1)
+
+    def _strips(self, cluster: int, n: int) -> int:
+        return -(-n // (self.columns * cluster))
+
+    def plans(self, cluster: int, m: int, n: int, k: int, multiprocessors: int) -> list[tuple[float, int]]:
+        """About the times, of clusters of so many blocks, by equal shares and by those of whole strips."""
+        if self.sooner_ns and n * k < _MANY_ELEMENTS:
+            return []
+        steps, shares = -(-k // _STEP), self.shares(cluster, n, k, multiprocessors)
+
+        def time_ns(of_share: float, sharers: float, vain: int, more_ns: int) -> float:
+            vain = vain if n * 2 % _HALF_LINE else 0
+            memory_ns = 2 * n * k * (1 + vain / (2 * self.columns * cluster)) / _BYTES_PER_NS
+            block_ns = of_share * (_rows(m) + self.columns) * 2 * _STEP / self.bytes_per_ns
+            adding_ns = (sharers - 1) * _rows(m) * self.columns * _SHARED_ELEMENT_NS
+            return _START_NS - self.sooner_ns + math.hypot(memory_ns, block_ns) + adding_ns + more_ns
+
+        plans: list[tuple[float, int]] = []
+        if not self.sooner_ns:
+            of_share = self.work(cluster, n, k) / self.bands / shares
+            sharers = max(steps / of_share, 1)
+            plans.append((time_ns(of_share, sharers, _EQUAL_AMID_BYTES, _MEET_NS + _GO_ON_NS), shares))
+        for each in self.each(cluster, m, n, k, multiprocessors):
+            time = time_ns(-(-steps // each), each, _AMID_BYTES, _MEET_NS if each > 1 else 0)
+            plans.append((time, self._strips(cluster, n) * each))
+        return plans
 
 
-STRIPS = (Strips(64, 16), Strips(128, 10))
+STRIPS = (
+    Strips(64, stages=16, bytes_per_ns=110),
+    Strips(64, stages=8, bytes_per_ns=105, sooner_ns=200),
+    Strips(128, stages=10, bytes_per_ns=98),
+)
+
+
+def _at_once(cluster: int, multiprocessors: int) -> int:
+    """Clusters: one lies in one group of multiprocessors, whose number is no multiple of four."""
+    return (multiprocessors if cluster < 4 else multiprocessors * 10 // 11) // cluster
 
 
 def _rows(m: int) -> int:
@@ -97,11 +135,12 @@ def multiply_strips(
     *extra: Argument,
     strips: Strips,
     cluster: int,
+    shares: int | None = None,
 ) -> torch.Tensor:
-    """C of matrices that these kernels take, by clusters of so many blocks a strip."""
+    """C of matrices that these kernels take, by clusters of so many blocks a strip, and so many such."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=dtype, device=a.device)
-    blocks = strips.shares(cluster, n, k, program.multiprocessor_count) * cluster
+    blocks = (shares or strips.shares(cluster, n, k, program.multiprocessor_count)) * cluster
     # Each block leaves the sums of one strip at most, two beside a flag of as many bytes.
     sums = torch.empty((blocks, strips.columns, _rows(m), 2), dtype=torch.float32, device=a.device)
     program.launch(
@@ -125,13 +164,15 @@ def multiply_strips(
 
 
 @functools.lru_cache(maxsize=4096)
-def _best(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, Strips, int]:
-    """About the time of the fastest, and which it is."""
-    ways = ((strips, cluster) for strips in STRIPS for cluster in CLUSTERS)
-    return min(
-        ((strips.time_ns(cluster, m, n, k, multiprocessors), strips, cluster) for strips, cluster in ways),
-        key=lambda way: way[0],
+def _best(m: int, n: int, k: int, multiprocessors: int) -> tuple[float, Strips, int, int]:
+    """About the time of the fastest, and which it is: of what cluster, and how many shares."""
+    ways = (
+        (time_ns, strips, cluster, shares)
+        for strips in STRIPS
+        for cluster in CLUSTERS
+        for time_ns, shares in strips.plans(cluster, m, n, k, multiprocessors)
     )
+    return min(ways, key=lambda way: way[0])
 
 
 def best(
@@ -141,5 +182,5 @@ def best(
     (m, k), n = a.shape, b.shape[1]
     if not takes(a, b) or n * k < _LEAST_ELEMENTS:
         return None
-    time_ns, strips, cluster = _best(m, n, k, multiprocessors)
-    return time_ns, functools.partial(multiply_strips, strips=strips, cluster=cluster)
+    time_ns, strips, cluster, shares = _best(m, n, k, multiprocessors)
+    return time_ns, functools.partial(multiply_strips, strips=strips, cluster=cluster, shares=shares)

@@ -128,7 +128,9 @@ def _call_strips(kernel: Kernel, stem: str) -> None:
         a, b, *extra = random_inputs(kernel, sizes, kernel.spec.dtypes[-1], device="cuda")
         for strips, cluster, told in itertools.product(STRIPS, (1, *CLUSTERS), (None, FEW)):
             _multiprocessors.told = told
-            multiply_strips(program, a, b, a.dtype, *extra, strips=strips, cluster=cluster)
+            of_each = 2 * -(-sizes["n"] // (strips.columns * cluster))  # two shares of each strip
+            for shares in (None, of_each):
+                multiply_strips(program, a, b, a.dtype, *extra, strips=strips, cluster=cluster, shares=shares)
         torch.cuda.synchronize()
         sys.stdout.write(f"called: {stem} {sizes} by strips\n")
     _multiprocessors.told = None

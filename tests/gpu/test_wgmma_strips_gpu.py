@@ -60,6 +60,26 @@ def test_strips_are_right(name: str, dtype: Dtype) -> None:
             assert all(torch.equal(result, results[0]) for result in results[1:])
 
 
+def test_so_many_shares_of_each_strip_are_right() -> None:
+    """Of one nothing is added; more than a GPU has room for at once start in order."""
+    program = strips_of("matmul", Dtype.BFLOAT16)
+    for m, n, k in SIZES:
+        a, b = (torch.randn(size, dtype=torch.bfloat16, device="cuda") for size in ((m, k), (k, n)))
+        expected = a.double() @ b.double()
+        for strips, cluster in WAYS:
+            count, steps = -(-n // (strips.columns * cluster)), -(-k // 64)
+            for each in {1, min(3, steps), min(7, steps)}:
+                results = [
+                    multiply_strips(
+                        program, a, b, a.dtype, strips=strips, cluster=cluster, shares=count * each
+                    )
+                    for _ in range(3)
+                ]
+                error = relative_error((results[0],), (expected,))
+                assert error < 0.01, f"{m} x {n} x {k} by {strips}, {cluster} and {each}"
+                assert all(torch.equal(result, results[0]) for result in results[1:])
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_what_is_not_finite_stays_in_its_column(value: float) -> None:
     """Though a box has columns behind those of B, and rows, or what lies around it."""

@@ -12,8 +12,9 @@ pytest.importorskip(
     "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
-from roofscope.kernels.shared import wgmma_strips
+from roofscope.kernels.shared import wgmma_few_rows, wgmma_strips
 from roofscope.kernels.shared.loose_rows import faster_than_tiles
+from roofscope.kernels.shared.wgmma_plans import TILES, TILES_OF_FEW_ROWS
 from roofscope.kernels.shared.wgmma_plans import best as best_of_tiles
 from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, Strips, multiply_strips
 from roofscope.kernels.shared.whole_rows import pitch
@@ -30,8 +31,12 @@ def runs_of(strips: Strips, cluster: int, n: int, steps: int, shares: int) -> Ru
     """Strip, first and last step of each run, by place: as StripRuns of strip_shares.cuh."""
     each, bands = strips.bands, -(-n // 64)
     whole, rest = bands // (each * cluster), min(bands % (each * cluster), each)
+    count = whole + (rest > 0)
 
     def begin_of(place: int) -> tuple[int, int]:
+        if shares % count == 0:
+            of_strip = shares // count
+            return place // of_strip, steps * (place % of_strip) // of_strip
         together = (whole * each + rest) * steps
         at = together // shares * place + min(together % shares, place)
         strip = at // (each * steps)
@@ -74,6 +79,19 @@ def test_shares_are_equal_and_cover_each_step_once(strips: Strips, cluster: int,
         assert steps_of_share <= strips.bands * (most + 2)
 
 
+@pytest.mark.parametrize("cluster", [1, *CLUSTERS])
+@pytest.mark.parametrize("strips", STRIPS)
+@pytest.mark.parametrize("each", [1, 3])
+@pytest.mark.parametrize(("n", "k"), [(8, 200), (1088, 5832), (5832, 1088), (4424, 9832)])
+def test_no_share_goes_on_in_another_strip(strips: Strips, cluster: int, each: int, n: int, k: int) -> None:
+    """Where each strip has as many, the last one too, of fewer bands."""
+    count, steps = -(-n // (strips.columns * cluster)), -(-k // STEP)
+    runs = runs_of(strips, cluster, n, steps, count * each)
+    assert [[strip for strip, _, _ in own] for own in runs.values()] == [
+        [place // each] for place in range(count * each)
+    ]
+
+
 def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of as many rows of A as the kernel has room for; whole lines of B are not asked for."""
     asked: list[tuple[tuple[int, int], dict[str, bool]]] = []
@@ -88,7 +106,7 @@ def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     result = multiply_strips(recorder, a, b, torch.bfloat16, strips=STRIPS[0], cluster=2)
     assert asked == [((16, STEP), {}), ((STEP, 64), {"brings_lines": False})]
     ((name, grid, (of_a, of_b, c, *sizes), given),) = recorder.launches
-    assert (name, c is result) == ("strips_16x64", True)
+    assert (name, c is result) == ("strips_16x64_16", True)
     assert sizes[:3] == [13, 1032, 200]
     assert sizes[3].numel() == grid * 64 * 16 * 2
     assert given["cluster"] == 2
@@ -104,29 +122,65 @@ def test_maps_give_the_boxes_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(made[:13, :1032], a.float() @ b.float())
 
 
+def chosen(m: int, n: int, k: int) -> tuple[str, int]:
+    """The kernel, and shares of each strip, or blocks of each tile."""
+    a, b = (torch.empty(size, dtype=torch.bfloat16) for size in ((m, k), (k, n)))
+    sizes = (m, n, -(-k // STEP), MULTIPROCESSORS, (pitch(k * 2, m) % 64 == 0, pitch(n * 2, k) % 64 == 0))
+    name, plan = wgmma_few_rows.best(*sizes) if wgmma_few_rows.takes(a, b) else best_of_tiles(*sizes)
+    product: Any = faster_than_tiles(a, b, plan.time_ns, MULTIPROCESSORS)
+    if product is None:
+        return name, TILES[name].parts if plan.alone < TILES[name].count(m, n) else 1
+    if getattr(product, "func", None) is not multiply_strips:
+        return product.__name__, 0
+    strips, cluster, shares = (product.keywords[name] for name in ("strips", "cluster", "shares"))
+    each, rest = divmod(shares, -(-n // (strips.columns * cluster)))
+    return strips.name(m), 0 if rest else each
+
+
 @pytest.mark.parametrize(
-    ("m", "n", "k", "is_chosen"),
+    ("m", "n", "k", "expected"),
     [
-        (22, 9864, 27240, True),
-        (13, 9592, 34272, True),
-        (2, 6728, 62288, True),
-        (32, 1992, 37456, True),
-        (11, 4424, 9832, True),
-        (7, 40000, 8192, True),
-        (33, 9864, 27240, False),
-        (13, 9591, 34272, False),  # rows that begin anywhere
-        (13, 9592, 34271, False),
-        (24, 2048, 2048, False),  # little to stream
-        (32, 3224, 1560, False),
+        (7, 40000, 8192, ("strips_8x64_16", 0)),
+        (21, 15400, 1736, ("strips_24x64_8", 1)),
+        (15, 5968, 8304, ("strips_16x64_16", 1)),
+        (18, 8128, 29456, ("strips_24x64_16", 1)),
+        (11, 4424, 9832, ("strips_16x128_10", 3)),
+        (5, 62584, 4384, ("strips_8x128_10", 0)),
+        (30, 9168, 7088, ("strips_32x64_8", 1)),  # by two blocks on some multiprocessors
+        (1, 8192, 8192, ("strips_8x64_8", 1)),
+        (13, 9591, 34272, ("multiply_few_rows", 0)),  # rows that begin anywhere
     ],
 )
-def test_few_rows_are_streamed_by_where_that_is_faster(m: int, n: int, k: int, is_chosen: bool) -> None:
-    """Than tiles, as measured."""
-    a, b = (torch.empty(size, dtype=torch.bfloat16) for size in ((m, k), (k, n)))
-    steps, aligned = -(-k // 64), (pitch(k * 2, m) % 64 == 0, pitch(n * 2, k) % 64 == 0)
-    tiles_ns = best_of_tiles(m, n, steps, MULTIPROCESSORS, aligned)[1].time_ns
-    product: Any = faster_than_tiles(a, b, tiles_ns, MULTIPROCESSORS)
-    assert (getattr(product, "func", None) is multiply_strips) == is_chosen
+def test_few_rows_are_streamed_by_where_that_is_faster(
+    m: int, n: int, k: int, expected: tuple[str, int]
+) -> None:
+    """Than tiles, as measured: by equal shares, or by so many of each strip."""
+    assert chosen(m, n, k) == expected
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "expected"),
+    [
+        (10, 2792, 2088, ("across_16x64_halves", 2)),
+        (2, 5832, 1088, ("across_16x64_halves", 1)),
+        (30, 3032, 4448, ("across_32x64_halves", 2)),
+        (4, 904, 3312, ("across_32x64_quarters", 4)),
+        (22, 5440, 1304, ("across_32x64_quarters", 1)),
+    ],
+)
+def test_little_to_stream_goes_by_tiles(m: int, n: int, k: int, expected: tuple[str, int]) -> None:
+    """Whose blocks are as many as multiprocessors, or nearly, some in pairs or fours along k."""
+    assert chosen(m, n, k) == expected
+
+
+def test_tiles_of_few_rows_are_for_these_alone() -> None:
+    assert set(wgmma_few_rows.tiles()) > TILES_OF_FEW_ROWS
+    assert all(
+        best_of_tiles(32, n, 16, MULTIPROCESSORS)[0] not in TILES_OF_FEW_ROWS for n in range(8, 9000, 88)
+    )
+    a, b = (torch.empty(size, dtype=torch.bfloat16) for size in ((33, 2048), (2048, 2048)))
+    assert not wgmma_few_rows.takes(a, b)
+    assert wgmma_few_rows.takes(a[:32], b)
 
 
 def test_each_ring_fits_into_shared_memory() -> None:
@@ -140,5 +194,5 @@ def test_strips_spill_nothing_and_wait_for_no_fence(tmp_path: Path) -> None:
     source = tmp_path / "kernel.cu"
     source.write_text(strips_source("matmul"))
     code = machine_code(source, Dtype.BFLOAT16, tmp_path)
-    assert len(set(re.findall(r"\.text\.(strips_\d+x\d+)", code))) == 4 * len(STRIPS)
+    assert len(set(re.findall(r"\.text\.(strips_\d+x\d+_\d+)", code))) == 4 * len(STRIPS)
     assert not re.search(r"\b(STL|LDL)\b|MEMBAR\.\w+\.GPU", code)
