@@ -142,6 +142,14 @@ STATISTICS_OF_PARTS(tile_128x64_by_4, 2, 8, 4)
 
 WHOLE_ROWS_KERNEL
 
+// Of a row, with a thread for each `threads`-th piece.
+__device__ __forceinline__ Statistics of_pieces(const Statistics* pieces, long long count, int threads) {
+    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
+#pragma unroll 4  // so many loads under way at once
+    for (long long piece = threadIdx.x % threads; piece < count; piece += threads) mine = joined(mine, pieces[piece]);
+    return over_warp(mine);
+}
+
 // A warp a row.
 extern "C" __global__ void join(
     const Statistics* __restrict__ pieces, const float* __restrict__ at_label, const long long* __restrict__ labels,
@@ -153,13 +161,30 @@ extern "C" __global__ void join(
     let_next_start();
     const long long label = labels[row];
     const float logit = at_label[row];  // on its way beside the pieces; of a label that is no column no one's
-    Statistics mine = {NEGATIVE_INFINITY, 0.0f};
-#pragma unroll 4  // so many loads under way at once
-    for (long long piece = threadIdx.x % WARP; piece < count; piece += WARP) {
-        mine = joined(mine, pieces[row * count + piece]);
-    }
-    mine = over_warp(mine);
+    const Statistics mine = of_pieces(pieces + row * count, count, WARP);
     if (threadIdx.x % WARP == 0) from_float(loss_of(mine, logit, label, vocab), loss[row]);
+}
+
+// A block a row of so many pieces that those of a warp would come one after another.
+constexpr int WARPS_OF_ROW = 8;  // as in cuda_wgmma.py
+
+extern "C" __global__ void __launch_bounds__(WARPS_OF_ROW* WARP) join_by_blocks(
+    const Statistics* __restrict__ pieces, const float* __restrict__ at_label, const long long* __restrict__ labels,
+    SCALAR* __restrict__ loss, long long rows, long long count, long long vocab
+) {
+    __shared__ Statistics of_warps[WARPS_OF_ROW];
+    const long long row = blockIdx.x;
+    wait_for_previous();
+    let_next_start();
+    const long long label = labels[row];
+    const float logit = at_label[row];
+    Statistics mine = of_pieces(pieces + row * count, count, WARPS_OF_ROW * WARP);
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    if (threadIdx.x) return;
+#pragma unroll
+    for (int other = 1; other < WARPS_OF_ROW; ++other) mine = joined(mine, of_warps[other]);
+    from_float(loss_of(mine, logit, label, vocab), loss[row]);
 }
 
 // A block a row, of whose logits each has several parts.

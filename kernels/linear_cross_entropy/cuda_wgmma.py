@@ -66,7 +66,8 @@ _OF_TILE = {
 _WIDE, _OF_WIDE, _FEW_ROWS = "tile_64x128", 0.73, 64
 _WIDE_ROUND_NS = 2500  # and more for each of its rounds, which counts beside tiles of leaves.cuh
 _PAIR, _OF_ROUNDS = "tile_64x128_pair", 1.2
-_THREADS = 256  # of a block that joins, a warp a row
+_THREADS = 256  # of a block that joins, a warp a row, or all of them where a row has more pieces than these
+_PIECES_OF_WARP = 128
 _THREADS_OF_PARTS = 512  # of a block that joins parts of logits, a block a row
 _MOST_ROWS_OF_RESIDUES = 352  # with more pairs of blocks win
 _LEAST = "tile_64x64"  # where there is nothing to multiply
@@ -142,31 +143,42 @@ def _best_of_tiles(
     return name, max(plan.time_ns, least_ns) + copy_ns + few_rows.BESIDE_NS
 
 
+@functools.lru_cache(maxsize=4096)
 def _best_of_whole(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, float]:
     """Of tiles that need no copy of w, those of leaves.cuh among them: memory bounds these less."""
-    name, plan = best_tile(rows, vocab, multiprocessors, hidden)
-    leaf, leaf_ns = leaves.best(rows, vocab, multiprocessors, hidden)
-    time_ns = plan.time_ns
-    if name == _WIDE and rows <= _FEW_ROWS:
-        time_ns += _WIDE_ROUND_NS * -(-TILES[name].count(rows, vocab) // plan.blocks)
-    if leaf_ns < time_ns:
-        return leaf, leaf_ns + few_rows.BESIDE_NS
-    if rows > few_rows.LEAST_ROOM:
+    name, time_ns = leaves.best(rows, vocab, multiprocessors, hidden)
+    if math.isinf(time_ns):
+        name, plan = best_tile(rows, vocab, multiprocessors, hidden)
+        time_ns = plan.time_ns
+    else:
+        plans = plans_of_tiles(rows, vocab, multiprocessors, hidden)
+        alone_of = {name: plan.alone for name, plan in plans.items() if name in leaves.BESIDE}
+        beside = leaves.times_beside(alone_of, rows, vocab, multiprocessors, hidden)
+        beside |= {name: plan.time_ns for name, plan in plans.items() if name in PARTS}
+        other = min(beside, key=lambda name: beside[name])
+        if beside[other] < time_ns:
+            name, time_ns = other, beside[other]
+    if name in LEAVES or rows > few_rows.LEAST_ROOM:
         return name, time_ns + few_rows.BESIDE_NS
     return _best_of_tiles(rows, vocab, multiprocessors, hidden, is_loose=False)
 
 
-@functools.lru_cache(maxsize=4096)
 def best_tile(rows: int, vocab: int, multiprocessors: int, hidden: int) -> tuple[str, Plan]:
     """That of least time, and the plan by which blocks have its tiles."""
+    plans = plans_of_tiles(rows, vocab, multiprocessors, hidden)
+    return min(plans.items(), key=lambda item: item[1].time_ns)
+
+
+@functools.lru_cache(maxsize=4096)
+def plans_of_tiles(rows: int, vocab: int, multiprocessors: int, hidden: int) -> dict[str, Plan]:
+    """Of tiles that may be the fastest, those of leaves.cuh not among them."""
     is_long = rows > 64 and rows * vocab * -(-hidden // _STEP) > LONG
     names = [
         name
         for name, tile in TILES.items()
         if (tile.columns == 256 or not is_long) and most_blocks(tile.cluster, multiprocessors)
     ]
-    plans = {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in names}
-    return min(plans.items(), key=lambda item: item[1].time_ns)
+    return {name: plan_of(name, rows, vocab, multiprocessors, hidden) for name in names}
 
 
 def plan_of(name: str, rows: int, vocab: int, multiprocessors: int, hidden: int) -> Plan:
@@ -254,8 +266,11 @@ def _joined(
     vocab: int,
 ) -> torch.Tensor:
     rows = len(loss)
-    arguments = (pieces, at_label, labels, loss, rows, pieces.shape[1], vocab)
-    program.launch("join", -(-rows * 32 // _THREADS), _THREADS, *arguments, overlaps=True)
+    count = pieces.shape[1]
+    by_blocks = count > _PIECES_OF_WARP
+    name, blocks = ("join_by_blocks", rows) if by_blocks else ("join", -(-rows * 32 // _THREADS))
+    arguments = (pieces, at_label, labels, loss, rows, count, vocab)
+    program.launch(name, blocks, _THREADS, *arguments, overlaps=True)
     return loss
 
 

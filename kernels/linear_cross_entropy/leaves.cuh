@@ -27,14 +27,32 @@ __device__ __forceinline__ void store_tile_by_warps(
     leave_statistics(logits, 0, row0, {column0}, leaves.rest, piece, count);
 }
 
-// Of two logits, times log2(e). What is no number stays none.
-__device__ __forceinline__ Statistics statistics_of_two(float one, float other) {
-    const bool are_none = one == NEGATIVE_INFINITY && other == NEGATIVE_INFINITY;
-    return {fmaxf(one, other), are_none ? 0.0f : 1.0f + fast_exp2(-fabsf(one - other))};
+// Of a row without a number, so that differences of maxima are numbers: no logit in its place, or minus infinity, adds anything.
+constexpr float LOWEST = -3.402823466e38f;
+
+// Of logits of a row. What is no number stays none.
+template <int COUNT>
+__device__ __forceinline__ Statistics statistics_of_row(const float (&logits)[COUNT]) {
+    float highest = logits[0];
+#pragma unroll
+    for (int i = 1; i < COUNT; ++i) highest = fmaxf(highest, logits[i]);
+    highest = fmaxf(highest * LOG2_E, LOWEST);
+    float total = 0.0f;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) total += fast_exp2(logits[i] * LOG2_E - highest);
+    return {highest, total};
+}
+
+// As `joined`, of maxima that are not below LOWEST: by one power, of what is lower.
+__device__ __forceinline__ Statistics joined_by_one(const Statistics& one, const Statistics& other) {
+    const float above = one.highest - other.highest, power = fast_exp2(-fabsf(above));
+    const bool is_higher = above > 0.0f;
+    const float higher = is_higher ? one.total : other.total, lower = is_higher ? other.total : one.total;
+    return {fmaxf(one.highest, other.highest), higher + lower * power};
 }
 
 __device__ __forceinline__ Statistics with_lane(const Statistics& own, const Statistics& given, int distance) {
-    return joined(
+    return joined_by_one(
         own, {__shfl_xor_sync(WHOLE_WARP, given.highest, distance), __shfl_xor_sync(WHOLE_WARP, given.total, distance)}
     );
 }
@@ -67,6 +85,57 @@ __device__ __forceinline__ void join_lanes(Statistics (&mine)[COUNT], int first,
     }
 }
 
+// Where a warp's 16 columns, from number `first` of the warpgroup's on, have the labels of some of a tile's rows, those
+// logits.
+template <int COUNT>
+__device__ __forceinline__ void leave_at_labels(
+    const float (&logits)[COUNT], int row0, const Columns& columns, int first, long long left, const Rest& rest
+) {
+    constexpr int ROWS = COUNT * 2, AT_ONCE = (ROWS + WARP - 1) / WARP;
+    const int lane = threadIdx.x % WARP;
+    int wanted[AT_ONCE];  // of a row for each lane the column of its label behind the warp's first, or -1
+    bool are_here = false;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i) {
+        const int row = i * WARP + lane;
+        const bool is_row = row < ROWS && row0 + row < rest.rows;
+        const long long place = is_row ? place_of(rest.labels[row0 + row], columns) : -1;
+        const bool is_here = place >= first && place < first + 16 && place < left;
+        wanted[i] = is_here ? static_cast<int>(place) - first : -1;
+        are_here |= is_here;
+    }
+    if (!__any_sync(WHOLE_WARP, are_here)) return;
+#pragma unroll
+    for (int i = 0; i < COUNT / 2; ++i) {
+        const int row = i / 2 * 8 + lane % 4 * 2 + i % 2, at = i / 2 * 4 + i % 2;
+        const int column = __shfl_sync(WHOLE_WARP, wanted[i / 2 * 8 / WARP], row % WARP);
+        if (column == lane / 4) rest.at_label[row0 + row] = logits[at] * LOG2_E;
+        if (column == lane / 4 + 8) rest.at_label[row0 + row] = logits[at + 2] * LOG2_E;
+    }
+}
+
+// The statistics of a lane's rows of two columns, with those of the lanes that have the same rows, to `to`. First a lane
+// gives the logits of half of its rows to the lane 16 on, as two are fewer than statistics are worth.
+template <int COUNT>
+__device__ __forceinline__ void join_columns(const float (&logits)[COUNT], Statistics* to) {
+    constexpr int HALF = COUNT / 4;  // of a lane's rows
+    const bool is_upper = threadIdx.x & 16;
+    Statistics mine[HALF];
+#pragma unroll
+    for (int i = 0; i < HALF; ++i) {
+        float of_row[4];
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            const auto place = [&](int number) { return number / 2 * 4 + number % 2 + j * 2; };
+            const float one = logits[place(i)], other = logits[place(i + HALF)];
+            of_row[j] = is_upper ? other : one;
+            of_row[j + 2] = __shfl_xor_sync(WHOLE_WARP, is_upper ? one : other, 16);
+        }
+        mine[i] = statistics_of_row(of_row);
+    }
+    join_lanes<8>(mine, is_upper ? HALF : 0, true, to);
+}
+
 // In place of stores across, of 64 columns of a warpgroup. With g = lane / 4 and q = lane % 4 a thread holds rows 8 j + 2 q
 // and the next of columns g and g + 8 of its warp's 16.
 template <int CONSUMERS, int AT_ONCE, int C_ROWS, int COUNT>
@@ -74,40 +143,29 @@ __device__ __forceinline__ void store_tile_across(
     float (&logits)[COUNT], const CUtensorMap&, unsigned char* boxes, unsigned&, int row0, int column0, int warpgroup,
     const Leaves& leaves, const Loose&
 ) {
-    constexpr int ROWS = COUNT * 2, HELD = COUNT / 2, WARPS = WARPGROUP / WARP;
-    static_assert(ROWS * (WARPS * sizeof(Statistics) + sizeof(int)) <= AT_ONCE * BOX);
+    constexpr int ROWS = COUNT * 2, WARPS = WARPGROUP / WARP;
+    static_assert(ROWS * WARPS * sizeof(Statistics) <= AT_ONCE * BOX);
     settle(logits);
     const Rest& rest = leaves.rest;
     const int lane = threadIdx.x % WARP, warp = threadIdx.x % WARPGROUP / WARP;
     const Columns columns{column0 + warpgroup * 64};
     const long long left = left_of(columns, rest.vocab);
-    unsigned char* const box = boxes + warpgroup * AT_ONCE * BOX;
-    Statistics* const of_warps = reinterpret_cast<Statistics*>(box);
-    int* const wanted = reinterpret_cast<int*>(of_warps + WARPS * ROWS);  // of each row the column of its label, or -1
-    meet_warpgroup(warpgroup);  // all have read what the tile before left here
-    for (int i = threadIdx.x % WARPGROUP; i < ROWS; i += WARPGROUP) {
-        const long long place = row0 + i < rest.rows ? place_of(rest.labels[row0 + i], columns) : -1;
-        wanted[i] = place < 64 && place < left ? static_cast<int>(place) : -1;
-    }
-    meet_warpgroup(warpgroup);
-    const int column = warp * 16 + lane / 4;
-    const bool is_there[2] = {column < left, column + 8 < left};
-    Statistics mine[HELD];
+    Statistics* const of_warps = reinterpret_cast<Statistics*>(boxes + warpgroup * AT_ONCE * BOX);
+    leave_at_labels(logits, row0, columns, warp * 16, left, rest);
+    if (left < 64) {
+        const int column = warp * 16 + lane / 4;
 #pragma unroll
-    for (int i = 0; i < HELD; ++i) {
-        const int row = i / 2 * 8 + lane % 4 * 2 + i % 2, at = i / 2 * 4 + i % 2;
-        const float one = is_there[0] ? logits[at] * LOG2_E : NEGATIVE_INFINITY;
-        const float other = is_there[1] ? logits[at + 2] * LOG2_E : NEGATIVE_INFINITY;
-        if (wanted[row] == column) rest.at_label[row0 + row] = one;
-        if (wanted[row] == column + 8) rest.at_label[row0 + row] = other;
-        mine[i] = statistics_of_two(one, other);
+        for (int i = 0; i < COUNT; ++i) {
+            if (column + i % 4 / 2 * 8 >= left) logits[i] = NEGATIVE_INFINITY;
+        }
     }
-    join_lanes<16>(mine, 0, true, of_warps + warp * ROWS);
+    meet_warpgroup(warpgroup);  // all have read what the tile before left here
+    join_columns(logits, of_warps + warp * ROWS);
     meet_warpgroup(warpgroup);
     for (int i = threadIdx.x % WARPGROUP; i < ROWS && row0 + i < rest.rows; i += WARPGROUP) {
         Statistics all = of_warps[i];
 #pragma unroll
-        for (int other = 1; other < WARPS; ++other) all = joined(all, of_warps[other * ROWS + i]);
+        for (int other = 1; other < WARPS; ++other) all = joined_by_one(all, of_warps[other * ROWS + i]);
         rest.pieces[(row0 + i) * leaves.count + columns.first / 64] = all;
     }
 }
@@ -143,10 +201,15 @@ LEAVES(across_144x192_pair, 144, 192, 4, 1, 2, 1, true)
 LEAVES(across_256x64_quarters, 256, 64, 5, 1, 1, 4, true)
 LEAVES(tile_64x128_8x1, 64, 128, 8, 8, 1, 1, false)
 LEAVES(tile_128x128_4x2, 128, 128, 6, 4, 2, 1, false)
-LEAVES(across_112x128_halves, 112, 128, 6, 1, 1, 2, true)
-LEAVES(across_128x128_halves, 128, 128, 5, 1, 1, 2, true)
 LEAVES(across_160x64_halves, 160, 64, 6, 1, 1, 2, true)
 LEAVES(across_160x128_1x4, 160, 128, 5, 1, 4, 1, true)
 LEAVES(across_192x128_pair, 192, 128, 4, 1, 2, 1, true)
 LEAVES(across_192x128_1x4, 192, 128, 4, 1, 4, 1, true)
 LEAVES(across_192x192_pair, 192, 192, 4, 1, 2, 1, true)
+LEAVES(across_80x128_2x2, 80, 128, 7, 2, 2, EQUAL, true)
+LEAVES(across_144x128_2x2, 144, 128, 5, 2, 2, EQUAL, true)
+LEAVES(across_160x128_pair, 160, 128, 5, 1, 2, EQUAL, true)
+LEAVES(across_160x128_2x2, 160, 128, 5, 2, 2, EQUAL, true)
+LEAVES(across_176x128_2x2, 176, 128, 5, 2, 2, EQUAL, true)
+LEAVES(across_144x192_2x2, 144, 192, 4, 2, 2, 1, true)
+LEAVES(across_160x192_2x1, 160, 192, 4, 2, 1, 1, true)

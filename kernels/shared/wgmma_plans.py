@@ -167,7 +167,7 @@ class Tile:
     def _end_ns(self, n: int, c_bytes: int) -> float:
         """To store a tile, more where no box can because rows are not of whole 16 bytes."""
         elements = self.rows * self.columns
-        ns = 235 + elements / 19.0
+        ns = self.rates.end_ns + elements * self.rates.element_ns
         if n * c_bytes % 16:
             rate = _LOOSE_ACROSS_BYTES_PER_NS if self.across else _LOOSE_BYTES_PER_NS
             ns += elements * c_bytes / (rate * self.warpgroups)

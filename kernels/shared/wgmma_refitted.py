@@ -29,6 +29,8 @@ class Rates:
     shared_step_ns: float = 91  # by which a step of shared tiles is longer: clusters read other lines at once
     full: float = 1.12  # times as long take tiles of pairs that fill a round
     meet: float = 1  # times as long it takes to add the parts of tiles
+    end_ns: float = 235  # to store a tile, beside its elements
+    element_ns: float = 1 / 19.0
     vain_bytes: float = 0  # that memory brings too of a box's row of B that begins amid half a line
 
 

@@ -98,3 +98,21 @@ def test_a_label_that_is_no_column_gives_nan(name: str) -> None:
     found = MODULE.launch(program, name, x, w, labels)
     assert found.isnan().tolist() == [True, True, True, False, True, False, True]
     assert found[5] == 0
+
+
+@pytest.mark.parametrize("name", MODULE.LEAVES)
+def test_every_plan_of_a_tile_is_right(name: str) -> None:
+    """Of tiles that clusters compute one by one, and of those of a last round that they share."""
+    kernel, program, leaves = kernel_of(), hopper_program(NAME, "cuda_wgmma", Dtype.BFLOAT16), MODULE.leaves
+    for rows, vocab, hidden in ((300, 1465, 2056), (700, 9001, 520)):
+        sizes = {"rows": rows, "vocab": vocab, "hidden": hidden}
+        x, w, labels = random_inputs(kernel, sizes, Dtype.BFLOAT16, device="cuda")
+        expected = reference(kernel, (x, w, labels))
+        for plan in leaves.plans_of(name, rows, vocab, program.multiprocessor_count, hidden):
+            at_label, loss = torch.full((rows,), math.nan, device="cuda"), torch.empty_like(x[:, 0])
+            pieces = leaves.launch(program, name, x, w, labels, at_label, plan)
+            found = MODULE._joined(program, pieces, at_label, labels, loss, vocab)
+            assert relative_error((found,), expected) <= kernel.spec.tolerance.of(Dtype.BFLOAT16), (
+                sizes,
+                plan,
+            )
