@@ -135,6 +135,19 @@ public:
     }
 };
 
+// ---- Whole tiles that two warpgroups of a block take in turn -------------------------------------
+
+// Of PARTS: nothing is shared, and one warpgroup stores its tile while the other multiplies.
+constexpr int IN_TURN = -1;
+
+// By the warpgroup that has the next tile, and by the other one for it.
+__device__ __forceinline__ void wait_for_turn(int warpgroup) {
+    asm volatile("bar.sync %0, %1;" ::"r"(warpgroup + 4), "n"(2 * WARPGROUP) : "memory");
+}
+__device__ __forceinline__ void give_turn(int warpgroup) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(warpgroup + 4), "n"(2 * WARPGROUP) : "memory");
+}
+
 // ---- Parts of a tile in memory, for the block that has its first step ---------------------------
 //
 // A flag that holds the launch's ticket says that a part is there. Who has read the part clears it: so flags need no zeros

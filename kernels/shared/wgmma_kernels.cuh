@@ -6,7 +6,7 @@
 // A kernel for each tile. FINISH makes its `finish` out of the parameters that follow k.
 #define WGMMA_KERNEL(NAME, BLOCK_M, BLOCK_N, STAGES, ABOVE, BESIDE, PARTS, ACROSS, FINISH, ...)                   \
     extern "C" __global__ void __cluster_dims__(PARTS > 1 ? PARTS : ABOVE * BESIDE, 1, 1)                         \
-        __launch_bounds__(((ACROSS ? BLOCK_N : BLOCK_M) / 64 + 1) * WARPGROUP, 1)                                 \
+        __launch_bounds__((multiplying(BLOCK_M, BLOCK_N, PARTS, ACROSS) + 1) * WARPGROUP, 1)                      \
         NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,                        \
              const __grid_constant__ CUtensorMap c, long long m, long long n, long long k, float* sums,           \
              Flag* flags, Flag ticket, long long alone, SCALAR* loose, ##__VA_ARGS__) {                           \
@@ -28,7 +28,14 @@
     WGMMA_KERNEL(across_88x128_4x1, 88, 128, 7, 4, 1, EQUAL, true, __VA_ARGS__)                                   \
     WGMMA_KERNEL(across_104x128_2x1, 104, 128, 6, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
     WGMMA_KERNEL(across_288x128_2x1, 288, 128, 4, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
-    WGMMA_KERNEL(across_288x128_1x2, 288, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)
+    WGMMA_KERNEL(across_288x128_1x2, 288, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_136x256_1x2, 136, 256, 4, 1, 2, 1, true, __VA_ARGS__)                                     \
+    WGMMA_KERNEL(across_160x256_2x1, 160, 256, 4, 2, 1, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(across_224x128_1x2, 224, 128, 4, 1, 2, EQUAL, true, __VA_ARGS__)                                 \
+    WGMMA_KERNEL(turns_104x192_1x2, 104, 192, 5, 1, 2, IN_TURN, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(turns_104x192_2x1, 104, 192, 5, 2, 1, IN_TURN, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(turns_112x192_2x1, 112, 192, 5, 2, 1, IN_TURN, true, __VA_ARGS__)                                \
+    WGMMA_KERNEL(turns_160x128_2x1, 160, 128, 5, 2, 1, IN_TURN, true, __VA_ARGS__)
 // Those of all products.
 #define WGMMA_KERNELS(...)                                                                                        \
     WHOLE_ROWS_KERNEL                                                                                             \

@@ -3,19 +3,21 @@
 // Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); 2 m n k FLOP. C holds SCALAR, and so do A and B unless
 //   MULTIPLIES_TF32 or MULTIPLIES_FP8 is defined before this file is included.
 // Mapping: a block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along
-//   k: 64 elements of 16 bits, 32 of TF32, 128 of FP8. A tile ACROSS gives each warpgroup 64 columns instead, and has any
-//   multiple of 16 rows: what wgmma takes as its A is then B, and its accumulators hold C transposed. One more warpgroup
-//   only copies: a thread of it has TMA fill a ring of STAGES stages, and waits on a stage's `empty` barrier before it fills it
-//   again. The others wait on its `full` barrier, and let one batch of wgmma run while they start the next. The copying
-//   warpgroup gives up its registers, as sums take 128 a thread where BLOCK_N is 256. The grid is persistent: each block
-//   takes every gridDim.x-th tile, and the first copies for the next run during the stores. TMA fills in zeros beyond the
-//   edges of A and B, so that any size works; it needs rows of whole 16-byte units: whole_rows.cuh.
+//   k: 64 elements of 16 bits, 32 of TF32, 128 of FP8. A tile ACROSS gives each warpgroup 64 columns instead, and has
+//   any multiple of 8 rows: what wgmma takes as its A is then B, and its accumulators hold C transposed. Of more than
+//   192 columns it has two bands of 64, so that few rows still make a large tile. One more warpgroup only copies: a
+//   thread of it has TMA fill a ring of STAGES stages, and waits on a stage's `empty` barrier before it fills it again.
+//   The others wait on its `full` barrier, and let one batch of wgmma run while they start the next. The copying
+//   warpgroup gives up its registers, as sums take 128 a thread where BLOCK_N is 256. The grid is persistent: each
+//   block takes every gridDim.x-th tile, and the first copies for the next run during the stores. TMA fills in zeros
+//   beyond the edges of A and B, so that any size works; it needs rows of whole 16-byte units: whole_rows.cuh.
 // Idea: CUTLASS's warp-specialised cooperative kernels and pranjalssh/fast.cu. The ABOVE times BESIDE blocks of a cluster
 //   compute tiles that touch. Each copies a part of the rows of A that its row of blocks needs into the shared memory of
 //   all of them, and a part of the columns of B for its column: a pair takes 32 KiB a step from L2 for 128 x 256 instead of
 //   48, and four or eight blocks so few lines that rows may begin amid them. Where a last round of the grid would be filled
 //   in part, its tiles are shared: by the blocks of a cluster, a part of k each (PARTS > 1), or by all clusters equally
-//   (EQUAL): tile_shares.cuh. Barriers are set up and maps fetched while the kernel in front still works: overlap.cuh.
+//   (EQUAL): tile_shares.cuh. Where stores of a tile would take as long as its products, two warpgroups have a whole tile each
+//   in turn (IN_TURN). Barriers are set up and maps fetched while the kernel in front still works: overlap.cuh.
 #pragma once
 
 #include "shared/overlap.cuh"
@@ -24,6 +26,15 @@
 #include "shared/wgmma_copies.cuh"
 #include "shared/whole_rows.cuh"
 #include "shared/wgmma_stores.cuh"
+
+// Bands of 64 columns that a warpgroup of a tile across has.
+__device__ constexpr int bands_of_each(int columns, int parts) {
+    return parts == IN_TURN ? columns / BAND : columns > 192 ? 2 : 1;
+}
+// Warpgroups that multiply.
+__device__ constexpr int multiplying(int rows, int columns, int parts, bool across) {
+    return parts == IN_TURN ? 2 : (across ? columns / bands_of_each(columns, parts) : rows) / 64;
+}
 
 // ---- The main loop -----------------------------------------------------------------------------
 
@@ -36,9 +47,13 @@ __device__ __forceinline__ void multiply(
 ) {
     constexpr int CLUSTER = ABOVE * BESIDE;      // blocks that compute tiles above and beside each other
     constexpr int SOURCES = ABOVE + BESIDE - 1;  // of them copy to a block: those of its row and of its column
-    constexpr int CONSUMERS = (ACROSS ? BLOCK_N : BLOCK_M) / 64;
-    constexpr int SUMS = (ACROSS ? BLOCK_M : BLOCK_N) / 2;  // of a thread
-    constexpr int BOXES_HERE = CONSUMERS == 3 || (ACROSS && BLOCK_M > MOST_OF_A_BOX) ? 1 : BOXES;
+    constexpr bool TAKES_TURNS = PARTS == IN_TURN;
+    constexpr int MULTIPLYING = multiplying(BLOCK_M, BLOCK_N, PARTS, ACROSS);  // warpgroups, and those of a tile
+    constexpr int CONSUMERS = TAKES_TURNS ? 1 : MULTIPLYING;
+    constexpr int OF_EACH = ACROSS ? bands_of_each(BLOCK_N, PARTS) : 1;  // bands, CONSUMERS bands apart
+    constexpr int SUMS = ACROSS ? BLOCK_M / 2 * OF_EACH : BLOCK_N / 2;   // of a thread
+    constexpr int BOXES_HERE =
+        !TAKES_TURNS && (CONSUMERS == 3 || OF_EACH > 1 || (ACROSS && BLOCK_M > MOST_OF_A_BOX)) ? 1 : BOXES;
     constexpr bool SPLITS = PARTS > 1;  // the blocks of a cluster share tiles
     constexpr int SHARERS = SPLITS ? PARTS : 1;
     constexpr int C_ROWS = BLOCK_M / SHARERS % 16 ? 8 : 16;  // across, of a box of C
@@ -46,19 +61,20 @@ __device__ __forceinline__ void multiply(
     constexpr int BANDS = (BLOCK_N + BAND - 1) / BAND;
     constexpr int BYTES_B = (B_LIES_ALONG_K ? BLOCK_N : BANDS * BAND) * ROW;
     constexpr int STAGE = BYTES_A + BYTES_B;
-    constexpr int COPIER = CONSUMERS * WARPGROUP;  // the thread that copies
+    constexpr int COPIER = MULTIPLYING * WARPGROUP;  // the thread that copies
     // Where there are registers for it.
     constexpr bool HOLDS_PLACE = CONSUMERS == 1 || SUMS <= 64;
     // Nobody fills a stage again after the last ones. Who does not release these has nothing arrive elsewhere behind its
     // last products: so the cluster meets there, and nobody waits for the others when it has stored.
-    constexpr bool MEETS_BEFORE_STORES = CLUSTER > 1 && (CONSUMERS == 1 || SUMS <= 80);
+    constexpr bool MEETS_BEFORE_STORES = CLUSTER > 1 && !TAKES_TURNS && (CONSUMERS == 1 || SUMS <= 80);
     extern __shared__ __align__(1024) unsigned char stages[];
     unsigned char* const boxes = stages + STAGES * STAGE;
-    Barrier* const full = reinterpret_cast<Barrier*>(boxes + CONSUMERS * BOXES_HERE * BOX);
+    Barrier* const full = reinterpret_cast<Barrier*>(boxes + MULTIPLYING * BOXES_HERE * BOX);
     Barrier* const empty = full + STAGES;
     Barrier* const all_multiplied = empty + STAGES;
     Barrier* const all_received = all_multiplied + 1;
-    static_assert(!SPLITS || (CLUSTER == 1 && (ACROSS || (PARTS == 2 && CONSUMERS < 3))));
+    static_assert(ACROSS || !TAKES_TURNS);
+    static_assert(!SPLITS || (CLUSTER == 1 && OF_EACH == 1 && (ACROSS || (PARTS == 2 && CONSUMERS < 3))));
 
     // The shuffle from lane 0 shows the compiler that the value is the same for a warp.
     const unsigned rank = CLUSTER == 1 ? 0 : rank_in_cluster();
@@ -126,8 +142,8 @@ __device__ __forceinline__ void multiply(
         if (++stage == STAGES) stage = 0, phase ^= 1;
     };
 
-    if (warpgroup == CONSUMERS) {
-        if constexpr (CONSUMERS > 1) give_registers<CONSUMERS == 2 ? 40 : 32>();
+    if (warpgroup == MULTIPLYING) {
+        if constexpr (MULTIPLYING > 1) give_registers<MULTIPLYING == 2 ? 40 : 32>();
         const bool leads = threadIdx.x == COPIER;
         const auto expect = [&](int stage) {
             arrive_and_expect(full + stage, STAGE);
@@ -180,7 +196,7 @@ __device__ __forceinline__ void multiply(
         if constexpr (SPLITS) wait_for_cluster();
         if constexpr (MEETS_BEFORE_STORES) meet_cluster();
     } else {
-        if constexpr (CONSUMERS > 1) take_registers<CONSUMERS == 2 ? 232 : 160>();
+        if constexpr (MULTIPLYING > 1) take_registers<MULTIPLYING == 2 ? 232 : 160>();
         if constexpr (CLUSTER > 1) wait_for_cluster();
         const auto finish = make_finish();
         unsigned stored = 0;
@@ -204,10 +220,23 @@ __device__ __forceinline__ void multiply(
             if (!has_met) arrive_at_cluster();
             has_met = true;
         };
+        const int in_tile = TAKES_TURNS ? 0 : warpgroup;
+        unsigned turn = 0;
         while (turns.next()) {
+            if constexpr (TAKES_TURNS) {
+                if (turn++ % 2 != warpgroup) {
+                    stage += turns.last;
+                    phase ^= stage / STAGES % 2;
+                    stage %= STAGES;
+                    continue;
+                }
+                // Until all is there that the other multiplies: a barrier knows its phases by one bit.
+                if (turn > 1) wait_for_turn(warpgroup);
+            }
             int row, column;
             row_and_column(turns.tile, row, column);
-            if (threadIdx.x <= BLOCK_N / 64) ask_for_columns(finish, column + static_cast<int>(threadIdx.x) * 64);
+            const int asking = threadIdx.x - (TAKES_TURNS ? warpgroup * WARPGROUP : 0);
+            if (asking <= BLOCK_N / 64) ask_for_columns(finish, column + asking * 64);
             const auto& of_columns = [&]() -> decltype(auto) {
                 // Measured of the pair of the widest tiles, which large products take; small ones have the registers.
                 if constexpr (!ACROSS && (BLOCK_N <= 128 || (BLOCK_N == 256 && ABOVE == 2)))
@@ -219,7 +248,7 @@ __device__ __forceinline__ void multiply(
             for (int step = turns.first; step < turns.last; ++step, next_stage()) {
                 wait_for(full + stage, phase);
                 const unsigned char* const from = stages + stage * STAGE;
-                const int own = warpgroup * 64 * ROW;  // rows, or across a band of columns
+                const int own = in_tile * 64 * ROW;  // rows, or across its first band of columns
                 const unsigned long long tile_a = swizzled_tile(from + (ACROSS ? 0 : own), ATOM, 0);
                 const unsigned long long tile_b = swizzled_tile(from + BYTES_A + (ACROSS ? own : 0), ATOM, BAND * ROW);
                 begin_products();
@@ -228,13 +257,16 @@ __device__ __forceinline__ void multiply(
                     // 32 bytes along k: within a row, or 16 rows on.
                     const unsigned long long slice_a = tile_a + slice * 2;
                     const unsigned long long slice_b = tile_b + slice * (B_LIES_ALONG_K ? 2 : 16 * ROW / 16);
-                    if constexpr (ACROSS) multiply_across(sum, slice_b, slice_a);
+                    if constexpr (ACROSS) multiply_bands<OF_EACH, CONSUMERS>(sum, slice_b, slice_a);
                     else multiply_add(sum, slice_a, slice_b);
                 }
                 commit_products();
                 wait_for_products<1>();
                 if (step > turns.first) release(before);
                 before = stage;
+            }
+            if constexpr (TAKES_TURNS) {
+                if (turns.goes_on()) give_turn(1 - warpgroup);
             }
             wait_for_products<0>();
             release(before);
@@ -244,7 +276,7 @@ __device__ __forceinline__ void multiply(
             if constexpr (!HOLDS_PLACE) row_and_column(turns.tile, row, column);  // again, as registers are few
             if constexpr (!ACROSS) row += warpgroup * 64;
             unsigned char* const own_boxes = boxes + warpgroup * BOXES_HERE * BOX;
-            const Loose loose{loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
+            const Loose loose{TAKES_TURNS ? nullptr : loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
             if constexpr (SPLITS) {
                 if (turns.shared) {
                     wait_for_cluster();
@@ -282,9 +314,13 @@ __device__ __forceinline__ void multiply(
                 }
             }
             if constexpr (ACROSS) {
-                store_tile_across<CONSUMERS, BOXES_HERE, C_ROWS>(
-                    sum, c, boxes, stored, row, column, warpgroup, finish, loose
-                );
+#pragma unroll
+                for (int i = 0; i < OF_EACH; ++i, column += CONSUMERS * BAND) {
+                    store_tile_across<CONSUMERS, BOXES_HERE, C_ROWS>(
+                        band_of<OF_EACH>(sum, i), c, TAKES_TURNS ? own_boxes : boxes, stored, row, column, in_tile,
+                        finish, loose
+                    );
+                }
             } else {
                 store_tile_by_warps<BOXES_HERE>(sum, c, own_boxes, stored, row, column, of_columns, loose);
             }

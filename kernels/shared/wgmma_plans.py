@@ -15,8 +15,9 @@ from roofscope.kernels.shared.wgmma_refitted import FITTED_RATES, REFITTED, REFI
 
 ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 BAND = 64
+_MOST_OF_ONE_BAND = 192  # columns across, of which each warpgroup has 64: of more it has twice as many
 MOST_OF_A_BOX = 256  # rows, of which TMA copies no more at once
-EQUAL = 0  # of `parts`
+EQUAL, IN_TURN = 0, -1  # of `parts`
 _ALIGNED = (True, True)
 # Of a warpgroup, beyond what stores of boxes take, where threads store odd rows.
 _LOOSE_BYTES_PER_NS = 11
@@ -36,6 +37,7 @@ _LONG_TILE = "tile_128x256_pair"
 _LONG_TILE_OF_32_BITS = "across_256x128_pair"
 # Steps, and rows times columns times steps, of the products that REFITTED is of.
 _TIMED_STEPS, _TIMED_FROM = 8, 2**21
+_STEPS_IN_TURN = 4  # from which on tiles in turn were
 # Which kernels of 16 bits alone have: AMID_LINES_KERNELS.
 TILES_AMID_LINES = {
     "across_184x128_1x2",
@@ -52,6 +54,13 @@ TILES_AMID_LINES = {
     "across_104x128_2x1",
     "across_288x128_2x1",
     "across_288x128_1x2",
+    "across_136x256_1x2",
+    "across_160x256_2x1",
+    "across_224x128_1x2",
+    "turns_104x192_1x2",
+    "turns_104x192_2x1",
+    "turns_112x192_2x1",
+    "turns_160x128_2x1",
 }
 # Which no others were timed with, or at one size only, where it was slower than thought.
 _TILES_OF_TIMED = {
@@ -82,8 +91,9 @@ class Tile:
 
     A cluster computes so many tiles ``above`` and ``beside`` each other. Where few tiles are left for a last
     round, each may be shared by ``parts`` blocks, over a part of k each; or, where that is 0, all clusters
-    share these tiles equally, wherever in a tile a share begins. A tile ``across`` has 64 columns, not rows,
-    for each warpgroup. Its kernel starts ``start_ns`` later than the leanest.
+    share these tiles equally, wherever in a tile a share begins; or, where that is -1, two warpgroups of a
+    block take whole tiles in turn, which no kernel stores by threads. A tile ``across`` has 64 columns, not
+    rows, for each warpgroup, or twice as many. Its kernel starts ``start_ns`` later than the leanest.
     """
 
     rows: int
@@ -105,7 +115,14 @@ class Tile:
     @property
     def warpgroups(self) -> int:
         """That multiply."""
-        return (self.columns if self.across else self.rows) // 64
+        if self.parts == IN_TURN:
+            return 2
+        return (self.columns // self._bands_of_each if self.across else self.rows) // 64
+
+    @property
+    def _bands_of_each(self) -> int:
+        """Of a warpgroup of a tile across."""
+        return 2 if self.across and self.columns > _MOST_OF_ONE_BAND else 1
 
     @property
     def reads_pairs(self) -> bool:
@@ -127,7 +144,13 @@ class Tile:
 
     @property
     def shared_bytes(self) -> int:
-        boxes = 1 if self.warpgroups == 3 or self.rows > MOST_OF_A_BOX else 2
+        boxes = (
+            2
+            if self.parts == IN_TURN
+            else 1
+            if self.warpgroups == 3 or self._bands_of_each > 1 or self.rows > MOST_OF_A_BOX
+            else 2
+        )
         stores = boxes * self.warpgroups * 64 * ROW
         return self.stages * (self._step_bytes + 2 * 8) + stores + 2 * 8
 
@@ -191,7 +214,7 @@ class Tile:
         """
         together = self.cluster * max(self.parts, 1)
         most = most_blocks(together, multiprocessors, clustered)
-        if not most:
+        if not most or (self.parts == IN_TURN and n * c_bytes % 16):
             return []
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)
@@ -218,7 +241,10 @@ class Tile:
 
         blocks, rounds = min(-(-count * self.cluster // together) * together, most), whole + bool(rest)
         fills = self.cluster == 2 and steps >= _FULL_STEPS and _NEARLY_FULL * units < count <= units
-        plans = [plan(blocks, count, rounds * tile_ns * (self.rates.full if fills else 1), rounds * steps)]
+        all_ns = rounds * tile_ns * (self.rates.full if fills else 1)
+        if self.parts == IN_TURN:  # a tile is stored while the next one is computed
+            all_ns = max(rounds * steps * step_ns + end_ns, rounds * end_ns / 2)
+        plans = [plan(blocks, count, all_ns, rounds * steps)]
         if self.parts > 1 and 0 < rest * self.parts <= units:
             shared = -(-steps // self.parts)
             grid = most if whole else rest * self.parts
@@ -375,6 +401,25 @@ TILES = {
     "across_288x128_1x2": Tile(
         288, 128, stages=4, step_ns=660, start_ns=870, beside=2, parts=EQUAL, across=True
     ),
+    "across_136x256_1x2": Tile(136, 256, stages=4, step_ns=524, start_ns=1050, beside=2, across=True),
+    "across_160x256_2x1": Tile(
+        160, 256, stages=4, step_ns=694, start_ns=2550, above=2, parts=EQUAL, across=True
+    ),
+    "across_224x128_1x2": Tile(
+        224, 128, stages=4, step_ns=468, start_ns=750, beside=2, parts=EQUAL, across=True
+    ),
+    "turns_104x192_1x2": Tile(
+        104, 192, stages=5, step_ns=388, start_ns=900, beside=2, parts=IN_TURN, across=True
+    ),
+    "turns_104x192_2x1": Tile(
+        104, 192, stages=5, step_ns=313, start_ns=1050, above=2, parts=IN_TURN, across=True
+    ),
+    "turns_112x192_2x1": Tile(
+        112, 192, stages=5, step_ns=330, start_ns=1050, above=2, parts=IN_TURN, across=True
+    ),
+    "turns_160x128_2x1": Tile(
+        160, 128, stages=5, step_ns=346, start_ns=900, above=2, parts=IN_TURN, across=True
+    ),
     "across_192x128_1x4": Tile(192, 128, stages=4, step_ns=395, start_ns=710, beside=4, across=True),
     "across_144x128_2x2": Tile(144, 128, stages=5, step_ns=317, start_ns=450, above=2, beside=2, across=True),
     "across_192x128_2x2": Tile(192, 128, stages=4, step_ns=413, start_ns=640, above=2, beside=2, across=True),
@@ -415,15 +460,21 @@ def best(
     timed since have times of their own.
     """
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
-    is_timed = amid_lines and n * c_bytes % 16 == 0 and steps >= _TIMED_STEPS
-    is_timed = is_timed and _TIMED_FROM <= m * n * steps <= LONG
+    is_like_timed = amid_lines and n * c_bytes % 16 == 0 and _TIMED_FROM <= m * n * steps <= LONG
+    is_timed = is_like_timed and steps >= _TIMED_STEPS
     tiles = _refitted() if is_timed else TILES
 
-    def best_of(*names: str) -> tuple[str, Plan]:
+    def best_of(*names: str, tiles: dict[str, Tile] = tiles) -> tuple[str, Plan]:
         plans = [(name, plan) for name in names for plan in tiles[name].plans(*sizes)]
         return min(plans, key=lambda item: item[1].time_ns)
 
-    left_out = {_LONG_TILE_OF_32_BITS} | TILES_OF_FEW_ROWS | (set() if is_timed else _TILES_OF_TIMED)
+    if is_like_timed and _STEPS_IN_TURN <= steps < _TIMED_STEPS:
+        # Only which tiles gain by being stored meanwhile is known of these.
+        in_turn = best_of(*_refitted(), tiles=_refitted())
+        if TILES[in_turn[0]].parts == IN_TURN:
+            return in_turn
+
+    left_out = {_LONG_TILE_OF_32_BITS} | TILES_OF_FEW_ROWS | (set[str]() if is_timed else _TILES_OF_TIMED)
     fastest = best_of(*(name for name in tiles if name not in left_out))
     if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
         long = best_of(_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE)

@@ -140,3 +140,16 @@ __device__ __forceinline__ void multiply_across(float (&sum)[144], unsigned long
     b += 144 * ROW / 16;
     MULTIPLY_ADD(144, NAMES_72, "%72", "%73", TRANSPOSES_ACROSS, SUMS_64(72), SUMS_8(136));
 }
+
+// Sums of band `band` of BANDS that a thread has.
+template <int BANDS, int COUNT>
+__device__ __forceinline__ auto band_of(float (&sum)[COUNT], int band) -> float (&)[COUNT / BANDS] {
+    return *reinterpret_cast<float (*)[COUNT / BANDS]>(&sum[band * (COUNT / BANDS)]);
+}
+
+// The products of BANDS bands, each DISTANCE bands of `a` behind the one before.
+template <int BANDS, int DISTANCE, int COUNT>
+__device__ __forceinline__ void multiply_bands(float (&sum)[COUNT], unsigned long long a, unsigned long long b) {
+#pragma unroll
+    for (int i = 0; i < BANDS; ++i) multiply_across(band_of<BANDS>(sum, i), a + i * (DISTANCE * BAND * ROW / 16), b);
+}

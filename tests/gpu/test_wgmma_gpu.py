@@ -38,7 +38,7 @@ from roofscope.kernels.shared import (
 )
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.loose_tiles import SHORT_TILES
-from roofscope.kernels.shared.wgmma_plans import TILES, TILES_AMID_LINES
+from roofscope.kernels.shared.wgmma_plans import IN_TURN, TILES, TILES_AMID_LINES
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -108,6 +108,23 @@ def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: py
             monkeypatch.setattr(wgmma_matmul, "best", lambda *_, plan=plan, **__: (tile, plan))
             error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
             assert error <= kernel.spec.tolerance.of(dtype), f"{sizes}, {plan}"
+
+
+@pytest.mark.parametrize("tile", [name for name, tile in TILES.items() if tile.parts == IN_TURN])
+@pytest.mark.parametrize("name", ["matmul", "matmul_bias_gelu"])
+def test_warpgroups_take_tiles_in_turn(name: str, tile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several a block, of one step, of fewer than stages, and of so many that the ring goes round."""
+    kernel, module, program = built(name, Dtype.BFLOAT16)
+    monkeypatch.setattr(loose_rows, "faster_than_tiles", lambda *_: None)
+    for m, n, k in ((3001, 2600, 64), (3001, 2600, 200), (4000, 3304, 440), (9001, 1304, 2248)):
+        inputs = random_inputs(kernel, {"m": m, "n": n, "k": k}, Dtype.BFLOAT16, device="cuda")
+        plan = TILES[tile].plan(m, n, -(-k // 64), program.multiprocessor_count)
+        assert TILES[tile].count(m, n) * TILES[tile].cluster > 2 * plan.blocks
+        monkeypatch.setattr(wgmma_matmul, "best", lambda *_, plan=plan, **__: (tile, plan))
+        results = [module.run(program, *inputs) for _ in range(3)]
+        error = relative_error((results[0],), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{m} x {n} x {k}"
+        assert all(torch.equal(result, results[0]) for result in results)
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)

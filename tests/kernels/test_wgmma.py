@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,7 +34,15 @@ from roofscope.kernels.shared.wgmma_attention_backward import (
     shared_bytes,
 )
 from roofscope.kernels.shared.wgmma_matmul import choice
-from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, TILES_AMID_LINES, Tile, best, most_blocks
+from roofscope.kernels.shared.wgmma_plans import (
+    EQUAL,
+    IN_TURN,
+    TILES,
+    TILES_AMID_LINES,
+    Tile,
+    best,
+    most_blocks,
+)
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
@@ -174,6 +183,13 @@ class RoomForClusters:
         (657, 1688, 6880, "across_168x64_2x4"),
         (2746, 1640, 5088, "across_288x128_2x1"),
         (401, 3968, 14_944, "across_104x128_2x1"),
+        (406, 10_256, 4440, "across_136x256_1x2"),
+        (635, 8304, 5048, "across_160x256_2x1"),
+        (664, 5264, 5208, "across_224x128_1x2"),
+        (1331, 15_784, 608, "turns_112x192_2x1"),
+        (518, 8672, 352, "turns_104x192_1x2"),
+        (4517, 6312, 296, "turns_104x192_2x1"),
+        (11_828, 808, 1616, "turns_160x128_2x1"),
     ],
 )
 def test_rows_that_begin_amid_lines_take_the_tile_that_was_measured_best(
@@ -349,11 +365,21 @@ def test_odd_columns_go_into_wider_rows_of_whole_words(monkeypatch: pytest.Monke
         wgmma_pitched.multiply_pitched(recorder, "here", a, b[:, :9112], a.dtype)
 
 
+def test_tiles_in_turn_hide_their_stores() -> None:
+    """All but the last; rows of C that threads would store have no such tile."""
+    in_turn = TILES["turns_104x192_2x1"]
+    alone = replace(in_turn, parts=1)
+    rounds, sizes = 4, (104 * MULTIPROCESSORS, 192 * 4, 6, MULTIPROCESSORS)
+    gained_ns = alone.plan(*sizes).time_ns - in_turn.plan(*sizes).time_ns
+    assert gained_ns > (rounds - 1) * 1000
+    assert in_turn.plans(1000, 1001, 9, MULTIPROCESSORS) == []
+
+
 @pytest.mark.parametrize("tile", TILES.values(), ids=list(TILES))
 def test_every_tile_fits_hopper(tile: Tile) -> None:
     """In shared memory and in registers; each block that shares it stores whole boxes of C."""
     assert tile.shared_bytes <= HOPPER_BYTES
-    sums = (tile.rows if tile.across else tile.columns) // 2
+    sums = tile.rows * tile.columns // ((1 if tile.parts == IN_TURN else tile.warpgroups) * 128)
     assert sums + 40 <= {1: 255, 2: 232, 3: 160}[tile.warpgroups]
     if tile.across:
         assert tile.rows // max(tile.parts, 1) % tile.c_rows == 0
