@@ -8,16 +8,7 @@
 
 #include "grouped_matmul/runs.cuh"
 
-constexpr int TURNS = 2;
-constexpr int FIRST_OF_TURNS = 6;  // named barriers that nobody else has
-
-// Two barriers of which a warpgroup waits at its own until the other hands it the products over.
-__device__ __forceinline__ void wait_for_turn(int warpgroup) {
-    asm volatile("bar.sync %0, %1;" ::"r"(FIRST_OF_TURNS + warpgroup), "n"(TURNS * WARPGROUP) : "memory");
-}
-__device__ __forceinline__ void hand_over(int warpgroup) {
-    asm volatile("bar.arrive %0, %1;" ::"r"(FIRST_OF_TURNS + (warpgroup ^ 1)), "n"(TURNS * WARPGROUP) : "memory");
-}
+constexpr int TURNS = 2;  // warpgroups
 
 template <int BLOCK_N, int STAGES>
 __device__ __forceinline__ void multiply_runs_in_turns(
@@ -43,7 +34,7 @@ __device__ __forceinline__ void multiply_runs_in_turns(
     const Loose loose{is_loose ? c : nullptr, static_cast<unsigned>(tokens), static_cast<unsigned>(n)};
     unsigned stored = 0;
     int turn = 0;
-    if (warpgroup == 1 && blockIdx.x < count) hand_over(warpgroup);
+    if (warpgroup == 1 && blockIdx.x < count) give_turn(warpgroup ^ 1);
     for (unsigned tile = blockIdx.x; tile < count; tile += gridDim.x, turn ^= 1) {
         if (turn != warpgroup) {
             ring.pass(steps);
@@ -54,9 +45,9 @@ __device__ __forceinline__ void multiply_runs_in_turns(
         float sum[BLOCK_N / 2] = {};
         wait_for_turn(warpgroup);
         ring.add_products(sum, steps, 0, [&](int step, unsigned char*) {
-            if (step == steps - 1 && goes_on) hand_over(warpgroup);
+            if (step == steps - 1 && goes_on) give_turn(warpgroup ^ 1);
         });
-        if (steps == 0 && goes_on) hand_over(warpgroup);
+        if (steps == 0 && goes_on) give_turn(warpgroup ^ 1);
         const auto as_they_are = [](float2 sums, int) { return sums; };
         if (at.end - at.row >= 64) store_tile(sum, to, boxes, stored, at.row, at.column, as_they_are, loose);
         else store_rows(sum, c, n, loose, boxes, stored, at.row, at.column, at.end - at.row, warpgroup);

@@ -35,14 +35,6 @@ __device__ __forceinline__ void load_matrices(const void* from, unsigned (&to)[4
                  : "memory");
 }
 
-// Turns of the two warpgroups.
-__device__ __forceinline__ void wait_for_turn(int warpgroup) {
-    asm volatile("bar.sync %0, 256;" ::"r"(warpgroup + 4) : "memory");
-}
-__device__ __forceinline__ void pass_turn(int warpgroup) {
-    asm volatile("bar.arrive %0, 256;" ::"r"((warpgroup ^ 1) + 4) : "memory");
-}
-
 template <int HALVES, int STAGES, int CLUSTER>
 __device__ __forceinline__ void multiply_blocks(
     const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c, const float* scale_a, const float* scale_b,
@@ -119,7 +111,7 @@ __device__ __forceinline__ void multiply_blocks(
         take_registers<232>();
         const int lane = threadIdx.x % WARP, warp_row = threadIdx.x % WARPGROUP / WARP * 16;
         unsigned stored = 0;
-        if (ORDER && warpgroup == 1) pass_turn(1);
+        if (ORDER && warpgroup == 1) give_turn(0);
         for (unsigned tile = blockIdx.x / CLUSTER; tile < count; tile += units) {
             float sum[HALVES][64] = {}, product[64];
 #pragma unroll
@@ -164,7 +156,7 @@ __device__ __forceinline__ void multiply_blocks(
                     commit_products();
                     const float scale[2] = {low * of_b, high * of_b};
                     if constexpr (ORDER == 2) wait_for_products<1>();
-                    if constexpr (ORDER > 0) pass_turn(warpgroup);
+                    if constexpr (ORDER > 0) give_turn(warpgroup ^ 1);
                     wait_for_products<0>();
                     settle(product);
                     if (half == HALVES - 1) {

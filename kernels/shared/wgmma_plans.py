@@ -92,8 +92,8 @@ class Tile:
     A cluster computes so many tiles ``above`` and ``beside`` each other. Where few tiles are left for a last
     round, each may be shared by ``parts`` blocks, over a part of k each; or, where that is 0, all clusters
     share these tiles equally, wherever in a tile a share begins; or, where that is -1, two warpgroups of a
-    block take whole tiles in turn, which no kernel stores by threads. A tile ``across`` has 64 columns, not
-    rows, for each warpgroup, or twice as many. Its kernel starts ``start_ns`` later than the leanest.
+    block take whole tiles in turn. A tile ``across`` has 64 columns, not rows, for each warpgroup, or twice
+    as many. Its kernel starts ``start_ns`` later than the leanest.
     """
 
     rows: int
@@ -143,14 +143,14 @@ class Tile:
         return (self.rows + self._bands) * ROW
 
     @property
+    def stores_by_tma_alone(self) -> bool:
+        """No room, or no registers, for threads that store rows which are not of whole 16 bytes."""
+        return self.parts == IN_TURN or self._bands_of_each > 1
+
+    @property
     def shared_bytes(self) -> int:
-        boxes = (
-            2
-            if self.parts == IN_TURN
-            else 1
-            if self.warpgroups == 3 or self._bands_of_each > 1 or self.rows > MOST_OF_A_BOX
-            else 2
-        )
+        has_little_room = self.warpgroups == 3 or self._bands_of_each > 1 or self.rows > MOST_OF_A_BOX
+        boxes = 1 if has_little_room and self.parts != IN_TURN else 2
         stores = boxes * self.warpgroups * 64 * ROW
         return self.stages * (self._step_bytes + 2 * 8) + stores + 2 * 8
 
@@ -214,7 +214,7 @@ class Tile:
         """
         together = self.cluster * max(self.parts, 1)
         most = most_blocks(together, multiprocessors, clustered)
-        if not most or (self.parts == IN_TURN and n * c_bytes % 16):
+        if not most or (self.stores_by_tma_alone and n * c_bytes % 16):
             return []
         units, count = most // self.cluster, self.count(m, n)
         whole, rest = divmod(count, units)

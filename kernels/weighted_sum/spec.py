@@ -31,7 +31,7 @@ SPEC = KernelSpec(
         {"rows": 5, "cols": 40008},
         {"rows": 3, "cols": 70001},
         {"rows": 5, "cols": 140_008},
-        {"rows": 3, "cols": 150_001},
+        {"rows": 7, "cols": 150_001},
     ),
     sweep=(
         {"rows": 64, "cols": 256},

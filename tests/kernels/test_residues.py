@@ -74,7 +74,7 @@ def test_tiles_are_those_of_the_kernels() -> None:
         (12, 999, 8001, "residues_64x64_by_4"),
         (98, 27_108, 3367, "residues_128x128"),
         (243, 28_873, 1921, "residues_128x128"),
-        (98, 27_108, 3368, "across_128x64_1x8"),  # no copy to save
+        (98, 27_108, 3368, "tile_128x256"),  # no copy to save
         (461, 8801, 2124, "tile_128x192_pair"),  # whose tiles are larger
         (3, 98_125, 260, "few_rows"),  # short rows: each tile clears what is in front and behind
         (231, 176_664, 170, "tile_128x256_pair"),
