@@ -276,7 +276,8 @@ __device__ __forceinline__ void multiply(
             if constexpr (!HOLDS_PLACE) row_and_column(turns.tile, row, column);  // again, as registers are few
             if constexpr (!ACROSS) row += warpgroup * 64;
             unsigned char* const own_boxes = boxes + warpgroup * BOXES_HERE * BOX;
-            const Loose loose{TAKES_TURNS || OF_EACH > 1 ? nullptr : loose_c, static_cast<unsigned>(m), static_cast<unsigned>(n)};
+            const Loose loose{TAKES_TURNS || OF_EACH > 1 ? nullptr : loose_c, static_cast<unsigned>(m),
+                              static_cast<unsigned>(n)};
             if constexpr (SPLITS) {
                 if (turns.shared) {
                     wait_for_cluster();
