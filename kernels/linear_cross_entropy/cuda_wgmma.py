@@ -10,7 +10,8 @@ from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.linear_cross_entropy import few_rows, leaves, residues, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, LONG, ROW, Plan, Tile, most_blocks
+from roofscope.kernels.shared.tile_times import EQUAL, ROW, Plan, Tile, most_blocks
+from roofscope.kernels.shared.wgmma_plans import LONG
 from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole, pitch
 

@@ -8,7 +8,7 @@ import torch
 
 from roofscope import CudaProgram, tensor_map
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, Plan, Tile
+from roofscope.kernels.shared.tile_times import EQUAL, Plan, Tile
 from roofscope.kernels.shared.wgmma_refitted import Rates
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 

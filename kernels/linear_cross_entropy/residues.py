@@ -5,7 +5,7 @@ import math
 import torch
 
 from roofscope import CudaProgram, tensor_map
-from roofscope.kernels.shared.wgmma_plans import Tile
+from roofscope.kernels.shared.tile_times import Tile
 
 Tensor = torch.Tensor
 

@@ -18,7 +18,8 @@ from roofscope.kernels.linear_cross_entropy_backward.products import (
     time_of,
 )
 from roofscope.kernels.shared.tile_shares import by_clusters
-from roofscope.kernels.shared.wgmma_plans import ROW, TILES, Tile
+from roofscope.kernels.shared.tile_times import ROW, Tile
+from roofscope.kernels.shared.wgmma_plans import TILES
 from roofscope.kernels.shared.whole_rows import pitch
 
 Tensor = torch.Tensor

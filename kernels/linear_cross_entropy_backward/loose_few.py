@@ -12,7 +12,7 @@ from roofscope.kernels.shared.loose_rows import (
     multiply_ordered_rows,
     room_for_ordered,
 )
-from roofscope.kernels.shared.wgmma_plans import most_blocks
+from roofscope.kernels.shared.tile_times import most_blocks
 from roofscope.kernels.shared.whole_rows import is_whole
 
 Tensor = torch.Tensor

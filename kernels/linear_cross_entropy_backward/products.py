@@ -8,7 +8,8 @@ import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import EQUAL, TILES, Plan, Tile
+from roofscope.kernels.shared.tile_times import EQUAL, Plan, Tile
+from roofscope.kernels.shared.wgmma_plans import TILES
 
 TILE = Tile(128, 256, stages=4, step_ns=660, above=2, parts=EQUAL)  # as in products.cuh
 SMALL_TILE = TILES["tile_64x64"]  # as in small_products.cuh

@@ -10,7 +10,8 @@ from roofscope.kernels.linear_cross_entropy.residues import copies_of, long_rows
 from roofscope.kernels.linear_cross_entropy.residues import takes as takes_long_rows
 from roofscope.kernels.linear_cross_entropy_backward import few_rows, loose_few
 from roofscope.kernels.linear_cross_entropy_backward.products import BAND, STEP
-from roofscope.kernels.shared.wgmma_plans import ROW, TILES, Tile
+from roofscope.kernels.shared.tile_times import ROW, Tile
+from roofscope.kernels.shared.wgmma_plans import TILES
 
 Tensor = torch.Tensor
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from roofscope import CudaProgram, tensor_map
-from roofscope.kernels.shared.wgmma_plans import most_blocks
+from roofscope.kernels.shared.tile_times import most_blocks
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 
 _CLASSES = 4  # rows as many apart begin alike in words of 16 bytes

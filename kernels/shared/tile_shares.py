@@ -3,7 +3,7 @@
 import math
 import random
 
-from roofscope.kernels.shared.wgmma_plans import ROW, Plan, Tile, most_blocks
+from roofscope.kernels.shared.tile_times import ROW, Plan, Tile, most_blocks
 
 # About the times of a cluster that shares a tile beside its steps: to start, and to exchange sums. The first
 # start is one that all kernels have.

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import torch
 
-from roofscope.kernels.shared.wgmma_plans import TILES, Plan, Tile
+from roofscope.kernels.shared.tile_times import Plan, Tile
+from roofscope.kernels.shared.wgmma_plans import TILES
 from roofscope.kernels.shared.wgmma_refitted import Rates
 from roofscope.kernels.shared.wgmma_strips import takes as do_strips_take
 

@@ -9,7 +9,8 @@ from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared import loose_rows, wgmma_few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.wgmma_plans import BAND, EQUAL, MOST_OF_A_BOX, ROW, TILES, Plan, best
+from roofscope.kernels.shared.tile_times import BAND, EQUAL, MOST_OF_A_BOX, ROW, Plan
+from roofscope.kernels.shared.wgmma_plans import TILES, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
 _LINE = 128  # bytes of L2

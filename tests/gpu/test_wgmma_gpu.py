@@ -38,7 +38,8 @@ from roofscope.kernels.shared import (
 )
 from roofscope.kernels.shared.heads import MORE_DIMS
 from roofscope.kernels.shared.loose_tiles import SHORT_TILES
-from roofscope.kernels.shared.wgmma_plans import IN_TURN, TILES, TILES_AMID_LINES
+from roofscope.kernels.shared.tile_times import IN_TURN
+from roofscope.kernels.shared.wgmma_plans import TILES, TILES_AMID_LINES
 from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(

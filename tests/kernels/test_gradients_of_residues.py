@@ -10,7 +10,7 @@ import torch
 from roofscope.kernels.linear_cross_entropy import residues as long_rows
 from roofscope.kernels.linear_cross_entropy_backward import residues
 from roofscope.kernels.linear_cross_entropy_training import powers
-from roofscope.kernels.shared.wgmma_plans import ROW
+from roofscope.kernels.shared.tile_times import ROW
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels.recorder import Recorder

@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from roofscope.kernels.linear_cross_entropy import few_rows, leaves, small_weights
-from roofscope.kernels.shared.wgmma_plans import EQUAL
+from roofscope.kernels.shared.tile_times import EQUAL
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels import interpreter

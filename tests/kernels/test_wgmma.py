@@ -26,6 +26,7 @@ from roofscope.kernels.shared import (
     wgmma_pitched,
 )
 from roofscope.kernels.shared.heads import MORE_DIMS
+from roofscope.kernels.shared.tile_times import EQUAL, IN_TURN, Tile, most_blocks
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
 from roofscope.kernels.shared.wgmma_attention_backward import (
     blocks_together,
@@ -34,15 +35,7 @@ from roofscope.kernels.shared.wgmma_attention_backward import (
     shared_bytes,
 )
 from roofscope.kernels.shared.wgmma_matmul import choice
-from roofscope.kernels.shared.wgmma_plans import (
-    EQUAL,
-    IN_TURN,
-    TILES,
-    TILES_AMID_LINES,
-    Tile,
-    best,
-    most_blocks,
-)
+from roofscope.kernels.shared.wgmma_plans import TILES, TILES_AMID_LINES, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units
 from roofscope.profiling.worker.build.providers import cuda
 from roofscope.profiling.worker.build.tensor_map import needs_hopper
