@@ -9,8 +9,8 @@ import torch
 from roofscope import CudaProgram, Refusal, needs_hopper, tensor_map
 from roofscope.kernels.linear_cross_entropy import few_rows, leaves, residues, small_weights
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket
-from roofscope.kernels.shared.tile_times import EQUAL, ROW, Plan, Tile, most_blocks
+from roofscope.kernels.shared.tile_shares import by_clusters, new_ticket, room_for_parts
+from roofscope.kernels.shared.tile_times import ROW, Plan, Tile, most_blocks
 from roofscope.kernels.shared.wgmma_plans import LONG
 from roofscope.kernels.shared.wgmma_plans import TILES as MATMUL_TILES
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, is_whole, pitch
@@ -308,11 +308,7 @@ def _pieces_of_tiles(
     plan = plan_of(name, rows, vocab, program.multiprocessor_count, hidden)
     x, w = both_in_whole_units(program, x, w)
     pieces = torch.empty((rows, -(-vocab // tile.columns) * parts, 2), dtype=torch.float32, device=x.device)
-    # Parts of tiles that meet in memory, and of each a flag that it is there.
-    sums, flags = pieces, pieces
-    if tile.parts == EQUAL and plan.alone < tile.count(rows, vocab):
-        sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=x.device)
-        flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=x.device)
+    sums, flags = room_for_parts(tile, plan, rows, vocab, pieces)
     program.launch(
         *(name, plan.blocks, tile.threads),
         *(tensor_map(x, (tile.rows, _STEP)), tensor_map(w, (tile.columns // tile.above, _STEP))),

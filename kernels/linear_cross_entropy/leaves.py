@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from roofscope import CudaProgram, tensor_map
-from roofscope.kernels.shared.tile_shares import new_ticket
+from roofscope.kernels.shared.tile_shares import new_ticket, room_for_parts
 from roofscope.kernels.shared.tile_times import EQUAL, Plan, Tile
 from roofscope.kernels.shared.wgmma_refitted import Rates
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
@@ -229,11 +229,8 @@ def launch(
     count = pieces_of(tile, vocab)
     pieces = torch.empty((rows, count, 2), dtype=torch.float32, device=x.device)
     of_x = tensor_map(x, (tile.rows // tile.beside, _STEP))
-    # No tile is stored: C and its map stay untouched, and sums and flags where no parts meet in memory.
-    sums, flags = pieces, pieces
-    if tile.parts == EQUAL and plan.alone < tile.count(rows, vocab):
-        sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=x.device)
-        flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=x.device)
+    sums, flags = room_for_parts(tile, plan, rows, vocab, pieces)
+    # No tile is stored: C and its map stay untouched.
     program.launch(
         *(name, plan.blocks, tile.threads),
         *(of_x, tensor_map(w, (tile.columns // tile.above, _STEP)), of_x),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from roofscope import Argument, CudaProgram, tensor_map
-from roofscope.kernels.shared.tile_shares import new_ticket
+from roofscope.kernels.shared.tile_shares import new_ticket, room_for_parts
 from roofscope.kernels.shared.tile_times import EQUAL, Plan, Tile
 from roofscope.kernels.shared.wgmma_plans import TILES
 
@@ -120,11 +120,7 @@ def _launch(
     plan = plan_of(m, n, k, program.multiprocessor_count)
     # Rows of C that are not of whole 16 bytes are stored by threads, and the map of C is that of A.
     is_loose = n * c.element_size() % 16 != 0
-    # Parts of tiles that meet in memory, and of each a flag that it is there.
-    parts, flags = sums, sums
-    if plan.alone < TILE.count(m, n):
-        parts = torch.empty(plan.blocks * TILE.rows * TILE.columns, dtype=torch.float32, device=sums.device)
-        flags = torch.empty(plan.blocks * TILE.rows // 64, dtype=torch.int64, device=sums.device)
+    parts, flags = room_for_parts(TILE, plan, m, n, sums)
     program.launch(
         *(name, plan.blocks, TILE.threads, *maps, maps[0] if is_loose else tensor_map(c, (64, 64))),
         *(sums, m, n, k, int(adds), int(keeps), 0 if scales is None else scales),

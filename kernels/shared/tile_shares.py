@@ -3,7 +3,9 @@
 import math
 import random
 
-from roofscope.kernels.shared.tile_times import ROW, Plan, Tile, most_blocks
+import torch
+
+from roofscope.kernels.shared.tile_times import EQUAL, ROW, Plan, Tile, most_blocks
 
 # About the times of a cluster that shares a tile beside its steps: to start, and to exchange sums. The first
 # start is one that all kernels have.
@@ -15,6 +17,20 @@ _draw = random.Random()  # its own, for users seed the other
 def new_ticket() -> int:
     """A number that no memory holds by chance: what flags of one launch are raised to."""
     return _draw.getrandbits(63)
+
+
+def room_for_parts(
+    tile: Tile, plan: Plan, m: int, n: int, otherwise: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """For sums of parts of tiles that meet in memory, and of each a flag that it is there.
+
+    Where the plan shares none, ``otherwise`` stands for both.
+    """
+    if tile.parts != EQUAL or plan.alone >= tile.count(m, n):
+        return otherwise, otherwise
+    of_parts = plan.blocks * tile.rows * tile.columns
+    sums = torch.empty(of_parts, dtype=torch.float32, device=otherwise.device)
+    return sums, torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=otherwise.device)
 
 
 def by_clusters(

@@ -8,7 +8,9 @@ the padding of odd rows, is left out.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from roofscope.kernels.shared.wgmma_refitted import FITTED_RATES, Rates
 
@@ -229,6 +231,12 @@ class Tile:
     def plan(self, m: int, n: int, steps: int, multiprocessors: int) -> Plan:
         """The one of least time."""
         return min(self.plans(m, n, steps, multiprocessors), key=lambda plan: plan.time_ns)
+
+
+def fastest(tiles: Iterable[tuple[str, Tile]], *sizes: Any) -> tuple[str, Plan]:
+    """The tile by its name, and the plan, of least time. ``sizes`` are those of ``Tile.plans``."""
+    plans = [(name, plan) for name, tile in tiles for plan in tile.plans(*sizes)]
+    return min(plans, key=lambda item: item[1].time_ns)
 
 
 def most_blocks(together: int, multiprocessors: int, clustered: tuple[int, int] | None = None) -> int:

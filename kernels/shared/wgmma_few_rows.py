@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from roofscope.kernels.shared.tile_times import Plan, Tile
+from roofscope.kernels.shared.tile_times import Plan, Tile, fastest
 from roofscope.kernels.shared.wgmma_plans import TILES
 from roofscope.kernels.shared.wgmma_refitted import Rates
 from roofscope.kernels.shared.wgmma_strips import takes as do_strips_take
@@ -66,5 +66,4 @@ def best(
 ) -> tuple[str, Plan]:
     """The tile and plan of least time, of those that hold all rows."""
     sizes = (m, n, steps, multiprocessors, aligned, clustered, c_bytes)
-    plans = [(name, plan) for name, tile in tiles().items() if m <= tile.rows for plan in tile.plans(*sizes)]
-    return min(plans, key=lambda item: item[1].time_ns)
+    return fastest((item for item in tiles().items() if m <= item[1].rows), *sizes)

@@ -8,8 +8,8 @@ from torch.nn import functional
 from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
 from roofscope.kernels.shared import loose_rows, wgmma_few_rows
 from roofscope.kernels.shared.limits import require_32_bit_product
-from roofscope.kernels.shared.tile_shares import new_ticket
-from roofscope.kernels.shared.tile_times import BAND, EQUAL, MOST_OF_A_BOX, ROW, Plan
+from roofscope.kernels.shared.tile_shares import new_ticket, room_for_parts
+from roofscope.kernels.shared.tile_times import BAND, MOST_OF_A_BOX, ROW, Plan
 from roofscope.kernels.shared.wgmma_plans import TILES, best
 from roofscope.kernels.shared.whole_rows import both_in_whole_units, pitch
 
@@ -102,11 +102,7 @@ def launch(
         return c[:, :n]
     a, b = both_in_whole_units(program, a, b)
     step = ROW // a.element_size()
-    # Parts of tiles that meet in memory, and of each a flag that it is there.
-    sums, flags = c, c
-    if tile.parts == EQUAL and plan.alone < tile.count(m, n):
-        sums = torch.empty(plan.blocks * tile.rows * tile.columns, dtype=torch.float32, device=a.device)
-        flags = torch.empty(plan.blocks * tile.warpgroups, dtype=torch.int64, device=a.device)
+    sums, flags = room_for_parts(tile, plan, m, n, c)
     if tile.reads_pairs and n % 2:
         extra = tuple(in_pairs(one, n) if isinstance(one, torch.Tensor) else one for one in extra)
     box = ROW // dtype.itemsize

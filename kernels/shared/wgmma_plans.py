@@ -3,7 +3,7 @@
 import functools
 from dataclasses import replace
 
-from roofscope.kernels.shared.tile_times import ALIGNED, EQUAL, IN_TURN, Plan, Tile
+from roofscope.kernels.shared.tile_times import ALIGNED, EQUAL, IN_TURN, Plan, Tile, fastest
 from roofscope.kernels.shared.wgmma_refitted import REFITTED, REFITTED_RATES
 
 # Rows times columns times steps beyond which power limits products: this is the fastest that was timed.
@@ -225,19 +225,16 @@ def best(
     is_timed = is_like_timed and steps >= _TIMED_STEPS
     tiles = _refitted() if is_timed else TILES
 
-    def best_of(*names: str, tiles: dict[str, Tile] = tiles) -> tuple[str, Plan]:
-        plans = [(name, plan) for name in names for plan in tiles[name].plans(*sizes)]
-        return min(plans, key=lambda item: item[1].time_ns)
-
     if is_like_timed and _STEPS_IN_TURN <= steps < _TIMED_STEPS:
         # Only which tiles gain by being stored meanwhile is known of these.
-        in_turn = best_of(*_refitted(), tiles=_refitted())
+        in_turn = fastest(_refitted().items(), *sizes)
         if TILES[in_turn[0]].parts == IN_TURN:
             return in_turn
 
     left_out = {_LONG_TILE_OF_32_BITS} | TILES_OF_FEW_ROWS | (set[str]() if is_timed else _TILES_OF_TIMED)
-    fastest = best_of(*(name for name in tiles if name not in left_out))
+    usual = fastest((item for item in tiles.items() if item[0] not in left_out), *sizes)
     if m * n * steps > (_LONG_OF_32_BITS if c_bytes == 4 else LONG):
-        long = best_of(_LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE)
-        return long if long[1].time_ns <= _MUCH * fastest[1].time_ns else fastest
-    return fastest
+        name = _LONG_TILE_OF_32_BITS if c_bytes == 4 else _LONG_TILE
+        long = fastest([(name, tiles[name])], *sizes)
+        return long if long[1].time_ns <= _MUCH * usual[1].time_ns else usual
+    return usual
