@@ -45,10 +45,11 @@ from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, W
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.candidate.compilers import Compiler, Compilers
+from roofscope.profiling.worker.candidate.snapshot import poison
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, cold_sets
 from roofscope.profiling.worker.job.reference import load_reference
-from roofscope.profiling.worker.job.verify import Judge
+from roofscope.profiling.worker.job.verify import Judge, stains_of
 from roofscope.profiling.worker.timing.blocks import EventPair
 from roofscope.profiling.worker.timing.graphs import CapturedCalls, OutputPool
 
@@ -133,8 +134,10 @@ class Point:
 
     def _right(self, inputs: InputSet) -> list[str]:
         right: list[str] = []
+        stains = stains_of(self.kernel.spec, self.task.dtype, self.task.sizes)
         for stem, call in self.calls.items():
             with self.noting(stem):
+                poison(stains, self.device)  # where the version in front left the right outputs
                 outputs = call(*inputs)
                 several = outputs if isinstance(outputs, tuple) else (outputs,)
                 self.judge.compare(inputs, several, self.task.sizes, "at this size")

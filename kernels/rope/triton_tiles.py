@@ -42,7 +42,9 @@ def _rope(
     first = tl.program_id(0) % TILES * ROWS
     row = tl.arange(0, ROWS)[:, None]
     col = tl.arange(0, WIDTH)[None, :]
-    inside = (first + row < seq) & (col < half)
+    # Not `first + row < seq`: where the last tile has 4 rows of 32, Triton 3.6 makes one product of 64 bits
+    # of `first` and a lane's column then, and the column's upper bits end up in `first`.
+    inside = (row < seq - first) & (col < half)
     angle = row * half + col
     cos += first.to(tl.int64) * half
     sin += first.to(tl.int64) * half

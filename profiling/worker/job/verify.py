@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 
 from roofscope.profiling.planning.domain import first_inside, none_inside
-from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
+from roofscope.profiling.planning.spec import Dtype, KernelSpec, Workload, size_text
 from roofscope.profiling.results.outcome import Difference, FailureKind, Verification
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.candidate.messages import Layout
@@ -161,7 +161,7 @@ class Verifier:
         inputs = call.inputs(trial.sizes, trial.magnitude)
         before = [tensor.clone() for tensor in inputs]
         try:
-            outputs = call.outputs(self._stains(trial.sizes))
+            outputs = call.outputs(stains_of(self._spec, self._workload.dtype, trial.sizes))
         except CandidateFailed as error:
             if may_refuse and error.refusal:
                 raise _Refused(error.refusal) from None
@@ -173,16 +173,14 @@ class Verifier:
         del before
         return self._judge.compare(inputs, outputs, trial.sizes, trial.where)
 
-    def _stains(self, sizes: dict[str, int]) -> list[Layout]:
-        """As large as the outputs, so that their memory is likely to be stained."""
-        return [
-            Layout(self._spec.shape(output, sizes), output.element_at(self._workload.dtype))
-            for output in self._spec.outputs
-        ]
-
 
 class _Refused(Exception):
     """The implementation does not take these sizes; the text is what it said."""
+
+
+def stains_of(spec: KernelSpec, dtype: Dtype, sizes: dict[str, int]) -> list[Layout]:
+    """As large as the outputs, so that their memory is likely to be stained."""
+    return [Layout(spec.shape(output, sizes), output.element_at(dtype)) for output in spec.outputs]
 
 
 def output_dtypes(spec: KernelSpec, workload: Workload) -> list[torch.dtype]:
