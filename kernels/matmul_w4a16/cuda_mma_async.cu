@@ -7,7 +7,8 @@
 //   end, and so do the blocks of a cluster where there are few tiles. In a step a lane takes 16 packed bytes of two
 //   rows, 32 weights each, and makes the operands of 8 products of them; DEPTH steps are under way in shared memory, x
 //   as well as the weights. Each lane copies what it will read itself, and the rows of x that there are serve all lines
-//   of an operand: a warp waits for no other warp.
+//   of an operand: a warp waits for no other warp. Where k is short and n large, a block owns 128 or 256 rows of
+//   weights; its warps share these out, and all of them read the rows of x that all have copied.
 // Idea: cuda_naive is bound by its arithmetic, which the tensor cores take over, so that weights need only be made
 //   operands cheaply. A sum does not care for the order of its terms, so k is permuted to what a lane has loaded, for x
 //   as for the weights, and no weight changes its lane (the idea of Marlin, arXiv:2408.11743, with no repacking). A

@@ -49,8 +49,8 @@ SPEC = KernelSpec(
         write_bytes="m*n*s",
     ),
     # Twice the unit roundoff (2^-11, 2^-8), once for y and once for weights rounded to 16 bits after scaling,
-    # as the eager version does, and ours where a group is shorter than 128; and twice that, for a single sum
-    # may come out smaller than usual. Sums are kept in float32.
+    # as the eager version does, and ours where a group is shorter than 128 or k is short; and twice that, for
+    # a single sum may come out smaller than usual. Sums are kept in float32.
     tolerance=Tolerance(float32=5e-6, float16=2e-3, bfloat16=1.6e-2),
     dtypes=(Dtype.FLOAT16, Dtype.BFLOAT16),
     presets=(
@@ -67,6 +67,8 @@ SPEC = KernelSpec(
         _sizes(33, 33, 3, 32),
         _sizes(64, 96, 5, 128),
         _sizes(70, 40, 3, 128),
+        _sizes(70, 301, 5, 32),  # for large tiles, as is the next
+        _sizes(5, 1031, 3, 64),
         _sizes(2, 50, 3, 48),
         _sizes(5, 7, 3, 10),
         _sizes(1, 37, 1, 32),  # not a single sum: what is left of one may be rounding alone

@@ -1,7 +1,8 @@
-"""Launches the kernels of ``stages.cuh`` and ``plain.cuh``, which take every size."""
+"""Launches the kernels of ``stages.cuh``, ``undivided.cuh`` and ``plain.cuh``, which take every size."""
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -18,9 +19,10 @@ FEWER_ARE_ALLOWED = "sm_12"  # blocks of a cluster, of which it has 8 at most
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows of weights and of x in a block, its warps, steps under way in each, blocks of a multiprocessor.
+    """Rows of weights and of x in a block, its warps, steps under way, blocks of a multiprocessor.
 
-    And what a block takes besides its steps, and a step of all its warps, in nanoseconds.
+    And what a block takes besides its steps, and a step of all its warps, in nanoseconds. ``divides``: warps
+    share out k, and each has its own steps; else the rows of weights.
     """
 
     rows: int
@@ -30,24 +32,41 @@ class Tile:
     at_once: int
     begin_ns: float
     step_ns: float
+    divides: bool = True
+
+    @property
+    def parts(self) -> int:
+        """Of k, in a block."""
+        return self.warps if self.divides else 1
 
     @property
     def shared_bytes(self) -> int:
         """A lane has 16 bytes of every 8 rows of weights, and 64 of every 8 rows of x."""
-        return self.warps * self.depth * (self.rows // 8 + self.columns // 8 * 4) * WARP * 16
+        apart = 0 if self.divides else 4 * 2 * 16  # two chunks behind each of four of x, as PITCH
+        step_bytes = (self.rows // 8 + self.columns // 8 * 4) * WARP * 16 + apart
+        return self.parts * self.depth * step_bytes
+
+    def takes(self, m: int) -> bool:
+        """Rows of x, so many: not many times its own, which would make each weight as often."""
+        return self.columns >= _MANY or m <= self.columns * (4 if self.divides else 2)
 
     def count(self, m: int, n: int) -> int:
         """Tiles that cover y."""
         return -(-n // self.rows) * -(-m // self.columns)
 
 
-# As in every_size.cuh; the times are fitted to products on an H200.
+# As in every_size.cuh; the times are fitted to products on an H200. Those of tiles that do not divide k are a
+# little more than that, so that they are chosen where they surely take less.
 TILES = (
     Tile(16, 8, warps=8, depth=3, at_once=3, begin_ns=2069, step_ns=340),
     Tile(32, 16, warps=8, depth=2, at_once=2, begin_ns=2865, step_ns=589),
     Tile(48, 32, warps=4, depth=2, at_once=2, begin_ns=4748, step_ns=622),
+    Tile(128, 16, warps=8, depth=3, at_once=3, begin_ns=1923, step_ns=633, divides=False),
+    Tile(128, 32, warps=8, depth=3, at_once=3, begin_ns=2030, step_ns=868, divides=False),
+    Tile(256, 16, warps=8, depth=3, at_once=3, begin_ns=1974, step_ns=963, divides=False),
+    Tile(256, 32, warps=8, depth=3, at_once=2, begin_ns=1979, step_ns=1273, divides=False),
 )
-_MOST_OVER = 4  # times as many rows as a tile has: more would make each weight as often
+_MANY = 32  # rows of x of the tiles that take any number of them
 _SCALED = 1.312  # times as long a step takes that has more than a group
 _LONGER = 0.00498  # by so much each step, for every other one of its block: blocks drift apart along k
 # Of a block, and of a round, that only some multiprocessors have: so much of it counts for all.
@@ -55,6 +74,8 @@ _UNEVEN_BLOCK, _UNEVEN_ROUND = 0.665, 0.602
 # That a cluster's sums meet: for itself, for each block, for each element of a multiprocessor's tiles.
 _MEETING_NS, _MEETING_BLOCK_NS, _MEETING_ELEMENT_NS = 561, 32, 1.23
 _DRAM_BYTES_PER_NS = 9550  # at most: steps say how fast weights come
+# Of blocks that all load, multiply and store at the same time; they store single elements.
+_UNDIVIDED_LOADS, _UNDIVIDED_STORES = 4772, 655  # bytes in a nanosecond
 
 
 def is_regular(x: torch.Tensor, packed: torch.Tensor) -> bool:
@@ -76,7 +97,7 @@ def multiply(
     most = 1 if program.architecture.startswith(NO_CLUSTERS) else CLUSTERS[-1]
     if program.architecture.startswith(FEWER_ARE_ALLOWED):
         most //= 2
-    tile, cluster = best(m, n, groups * half, half % STEP == 0, program.multiprocessor_count, most)
+    tile, cluster = best(m, n, groups * half, half, program.multiprocessor_count, most)
     launch(program, tile, cluster, x, packed, scale, y)
 
 
@@ -92,7 +113,7 @@ def launch(
     """Multiply regular inputs by this tile, shared by so many blocks."""
     n, groups, half = packed.shape
     m = x.shape[0]
-    name = f"multiply_{tile.rows}x{tile.columns}" + ("" if half % STEP == 0 else "_scaled")
+    name = f"multiply_{tile.rows}x{tile.columns}" + ("" if tile.divides and half % STEP == 0 else "_scaled")
     blocks, sizes = tile.count(m, n) * cluster, (m, n, groups * half, half.bit_length() - 1)
     shared_bytes = tile.shared_bytes
     program.launch(
@@ -103,11 +124,19 @@ def launch(
 
 
 @functools.lru_cache(maxsize=4096)
-def best(m: int, n: int, row_bytes: int, whole: bool, multiprocessors: int, most: int) -> tuple[Tile, int]:
+def best(m: int, n: int, row_bytes: int, half: int, multiprocessors: int, most: int) -> tuple[Tile, int]:
     """The tile of least time, and the blocks that share it, so ``most`` at most."""
-    tiles = [tile for tile in TILES if m <= _MOST_OVER * tile.columns] or TILES[-1:]
-    ways = [(tile, cluster) for tile in tiles for cluster in CLUSTERS if cluster <= most]
-    return min(ways, key=lambda way: time_ns(*way, m, n, row_bytes, whole, multiprocessors))
+    found = [way for way in ways(half, most) if way[0].takes(m)]
+    return min(found, key=lambda way: time_ns(*way, m, n, row_bytes, half % STEP == 0, multiprocessors))
+
+
+def ways(half: int, most: int) -> Iterator[tuple[Tile, int]]:
+    """Tiles that take such groups, and how many blocks may share one."""
+    for tile in TILES:
+        if tile.divides:
+            yield from ((tile, cluster) for cluster in CLUSTERS if cluster <= most)
+        elif half <= STEP:
+            yield tile, 1
 
 
 def time_ns(
@@ -117,8 +146,12 @@ def time_ns(
     each = tile.count(m, n) * cluster / multiprocessors
     beside = min(_uneven(each, _UNEVEN_BLOCK), tile.at_once)
     rounds = _uneven(each / tile.at_once, _UNEVEN_ROUND)
-    steps = -(-row_bytes // (STEP * tile.warps * cluster))
-    steps_ns = steps * (1 + steps * _LONGER) * beside * tile.step_ns * (1.0 if whole else _SCALED)
+    steps = -(-row_bytes // (STEP * tile.parts * cluster))
+    steps_ns = steps * beside * tile.step_ns
+    if not tile.divides:
+        moving_ns = n * row_bytes / _UNDIVIDED_LOADS + m * n * 2 / _UNDIVIDED_STORES
+        return rounds * (tile.begin_ns + steps_ns) + moving_ns
+    steps_ns *= (1 + steps * _LONGER) * (1.0 if whole else _SCALED)
     meeting_ns = 0.0
     if cluster > 1:
         elements = beside * tile.rows * tile.columns

@@ -194,9 +194,10 @@ class Recorder:
     [
         (1, 128, 0, "multiply_16x8"),
         (8, 32, 0, "multiply_16x8_scaled"),
-        (64, 64, 0, "multiply_32x16_scaled"),
+        (64, 64, 0, "multiply_128x32_scaled"),
         (64, 256, 0, "multiply_32x16"),
-        (200, 128, 0, "multiply_48x32"),
+        (200, 128, 0, "multiply_128x32_scaled"),
+        (200, 256, 0, "multiply_48x32"),
         (1, 48, 0, "multiply_any"),
         (1, 16, 0, "multiply_any"),
         (1, 128, 1, "multiply_any"),
@@ -227,8 +228,31 @@ def test_the_tile_fits_the_rows_and_the_group(
     ],
 )
 def test_the_tile_and_its_blocks_fill_the_gpu(m: int, n: int, groups: int, columns: int, blocks: int) -> None:
-    tile, cluster = stages.best(m, n, groups * 64, True, 132, 16)
+    tile, cluster = stages.best(m, n, groups * 64, 64, 132, 16)
     assert (tile.columns, cluster) == (columns, blocks)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "groups", "group", "expected"),
+    [
+        (56, 30437, 7, 32, "256x32"),
+        (10, 34156, 3, 32, "256x16"),
+        (64, 6416, 8, 32, "128x32"),
+        (9, 9102, 4, 128, "128x16"),
+    ],
+)
+def test_no_warps_share_a_short_k_of_many_columns(
+    m: int, n: int, groups: int, group: int, expected: str
+) -> None:
+    tile, cluster = stages.best(m, n, groups * group // 2, group // 2, 132, 16)
+    assert (tile.divides, f"{tile.rows}x{tile.columns}", cluster) == (False, expected, 1)
+    assert tile.shared_bytes <= SMALLEST_SHARED_BYTES
+    assert stages.best(m, n, groups * 256, 128, 132, 16)[0].divides  # half a group is longer than a step
+
+
+@pytest.mark.parametrize(("m", "takers"), [(16, 7), (32, 7), (33, 4), (64, 4), (65, 3), (1000, 3)])
+def test_small_tiles_take_few_rows(m: int, takers: int) -> None:
+    assert sum(tile.takes(m) for tile in stages.TILES) == takers
 
 
 def _less_of_more_blocks(_: stages.Tile, cluster: int, *__: object) -> int:
