@@ -10,6 +10,7 @@
 // Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
 #include "rms_norm_backward/apart.cuh"
 #include "shared/norm_elements.cuh"
+#include "shared/norm_runs.cuh"
 #include "shared/norm_skewed.cuh"
 #include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
@@ -55,6 +56,37 @@ extern "C" __global__ void __launch_bounds__(256) rms_norm_backward_slab(
     }
 
 ELEMENTS_KERNELS
+
+// Very many rows of up to some hundred columns that begin on 8 or 4 bytes, by lanes with so many columns each.
+#define AHEAD_KERNEL(LANES, COUNT, BYTES)                                                                   \
+    extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, 2)                                          \
+        rms_norm_backward_ahead_##LANES##_##COUNT##_by_##BYTES(                                             \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,          \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial,               \
+        long long rows, long long cols) {                                                                   \
+        if constexpr (sizeof(SCALAR) == 2) {                                                                \
+            ahead_gradients<false, LANES, COUNT, BYTES / sizeof(SCALAR)>(                                   \
+                dy, x, w, nullptr, rstd, dx, partial, static_cast<int>(rows), static_cast<int>(cols));      \
+        }                                                                                                   \
+    }
+
+AHEAD_KERNELS(8)
+AHEAD_KERNELS(4)
+
+// Of some hundred columns that begin anywhere, by lanes of a warp with so many each.
+#define RUNS_KERNEL(COUNT)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, 1) rms_norm_backward_runs_##COUNT(          \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,          \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial,               \
+        long long rows, long long cols, long long stages) {                                                 \
+        if constexpr (sizeof(SCALAR) == 2) {                                                                \
+            run_gradients<false, COUNT>(                                                                    \
+                dy, x, w, nullptr, rstd, dx, partial, static_cast<int>(rows), static_cast<int>(cols),       \
+                static_cast<int>(stages));                                                                  \
+        }                                                                                                   \
+    }
+
+RUNS_KERNELS
 
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \

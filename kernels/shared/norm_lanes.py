@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 
 from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.rows import PACK_BYTES, access_bytes, are_packed
 
 WARP = 32
@@ -22,6 +23,13 @@ ELEMENTS, FEWEST_ELEMENTS_ROWS = {3: 3, 4: 3, 5: 3, 6: 3, 7: 2, 8: 2, 10: 2}, 2*
 SHORTEST_ELEMENTS_COLS, ELEMENT_BYTES = MOST_SLAB_COLS + 1, 2
 MOST_BLOCK_BYTES, MOST_RESIDENT_THREADS = 64 * 1024, 2048  # of shared memory; of a multiprocessor
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
+# Of very many rows of 16 bits: lanes of a row and columns of each, where they begin on 8 or 4 bytes; and of
+# longer ones that begin anywhere the columns of each lane of a warp.
+MOST_ROWS = 2**30  # counted in 32 bits
+AHEAD, AHEAD_ACCESSES = ((8, 8), (8, 12), (16, 8), (16, 12), (32, 8), (32, 12)), (8, 4)
+SHORTEST_AHEAD_COLS, FEWEST_AHEAD_ROWS = 33, 2**13
+RUNS, SHORTEST_RUN_COLS, FEWEST_RUNS_ROWS = (12, 16, 20, 24, 28, 32), 385, 2**13
+RUN_ROWS, MOST_STAGES, HOPPER = 16, 4, "sm_90"  # of a tile, as in norm_runs.cuh; of its ring, at most
 
 
 def launch_lanes(
@@ -51,8 +59,8 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
-    blocks = None
-    if not packed and not narrow:
+    blocks = _ahead(x, access, program.multiprocessor_count) or _runs(program, inputs, dx)
+    if blocks is None and not packed and not narrow:
         blocks = _elements(x, program.multiprocessor_count) or _slab(program, inputs, dx)
     if blocks is None:
         lanes = 1 << (packs - 1).bit_length()
@@ -61,6 +69,7 @@ def launch_lanes(
     partial = torch.empty((len(column_sums), blocks.count, cols), dtype=torch.float32, device=x.device)
     program.launch(
         *(f"{name}_{blocks.kind}", blocks.count, blocks.threads, *inputs, dx, partial, rows, cols),
+        *blocks.sizes,
         shared_bytes=blocks.shared_bytes,
         overlaps=True,
     )
@@ -68,12 +77,13 @@ def launch_lanes(
 
 
 class _Blocks(NamedTuple):
-    """Which kernel they run, how many stay, and of each the threads and dynamic shared memory."""
+    """Which kernel they run, how many stay, of each the threads and dynamic shared memory, and more sizes."""
 
     kind: str
     count: int
     threads: int
     shared_bytes: int = 0
+    sizes: tuple[int, ...] = ()
 
 
 def _lanes(kind: str, lanes: int, rows: int, pack: int, multiprocessors: int) -> _Blocks:
@@ -84,6 +94,37 @@ def _lanes(kind: str, lanes: int, rows: int, pack: int, multiprocessors: int) ->
     if lanes > WARP:
         count = -(-count // pack) * pack  # each of which has rows that begin alike
     return _Blocks(f"{kind}_{lanes}", count, threads)
+
+
+def _ahead(x: torch.Tensor, access: int, multiprocessors: int) -> _Blocks | None:
+    """Some lanes a row, with the next ones under way: norm_ahead.cuh."""
+    rows, cols = x.shape
+    chosen = next(((lanes, each) for lanes, each in AHEAD if cols <= lanes * each), None)
+    are_many = FEWEST_AHEAD_ROWS <= rows < MOST_ROWS and cols >= SHORTEST_AHEAD_COLS
+    if chosen is None or not are_many or access not in AHEAD_ACCESSES or x.element_size() != ELEMENT_BYTES:
+        return None
+    lanes, each = chosen
+    rows_at_once = THREADS // lanes * (4 if each <= 8 else 2)
+    count = min(BLOCKS_PER_MULTIPROCESSOR * multiprocessors, -(-rows // rows_at_once))
+    return _Blocks(f"ahead_{lanes}_{each}_by_{access}", count, THREADS)
+
+
+def _runs(program: CudaProgram, inputs: tuple[torch.Tensor, ...], dx: torch.Tensor) -> _Blocks | None:
+    """A warp a row, of tiles that come and go as runs of bytes: norm_runs.cuh."""
+    dy, x, _, *of_rows = inputs
+    rows, cols = x.shape
+    each = next((each for each in RUNS if cols <= each * WARP), None)
+    are_many = FEWEST_RUNS_ROWS <= rows < MOST_ROWS and cols >= SHORTEST_RUN_COLS
+    if each is None or not are_many or x.element_size() != ELEMENT_BYTES:
+        return None
+    if any(tensor.data_ptr() % PACK_BYTES for tensor in (dy, x, *of_rows, dx)):
+        return None
+    if not program.architecture.startswith(HOPPER):
+        return None
+    tile_bytes = 2 * RUN_ROWS * (cols * x.element_size() + torch.float32.itemsize)
+    stages = min((shared_limit(x.device) - RESERVED_BYTES) // tile_bytes, MOST_STAGES)
+    count = min(program.multiprocessor_count, -(-rows // RUN_ROWS))
+    return _Blocks(f"runs_{each}", count, THREADS, stages * tile_bytes, (stages,))
 
 
 def _elements(x: torch.Tensor, multiprocessors: int) -> _Blocks | None:
