@@ -28,7 +28,7 @@ BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
 MOST_ROWS = 2**30  # counted in 32 bits
 AHEAD, AHEAD_ACCESSES = ((8, 8), (8, 12), (16, 8), (16, 12), (32, 8), (32, 12)), (8, 4)
 SHORTEST_AHEAD_COLS, FEWEST_AHEAD_ROWS = 33, 2**13
-RUNS, SHORTEST_RUN_COLS, FEWEST_RUNS_ROWS = (12, 16, 20, 24, 28, 32), 385, 2**13
+RUNS, SHORTEST_RUN_COLS, FEWEST_RUNS_ROWS = (12, 16, 20, 24, 28, 32), 321, 2**13
 RUN_ROWS, MOST_STAGES, HOPPER = 16, 4, "sm_90"  # of a tile, as in norm_runs.cuh; of its ring, at most
 
 
