@@ -286,10 +286,10 @@ def test_lanes_of_rows_on_narrow_accesses_hold_a_row() -> None:
         def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
             launched.append((name, grid, block))
 
-    for rows, cols in product((1, 700, 100_000), (2, 4, 6, 42, 84, 130, 196, 252, 254, 256)):
+    for rows, cols in product((1, 700, 4000), (2, 4, 6, 42, 84, 130, 196, 252, 254, 256)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
-        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16))
+        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16), torch.empty(rows))
         norm_lanes.launch_lanes(Program(), "rms_norm_backward", inputs, dx, torch.empty(cols))  # type: ignore[arg-type]
         name = launched[0][0]
         access = math.gcd(16, 2 * cols)
@@ -333,7 +333,8 @@ def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
     for rows, cols in product((1, 7, 73, 5000), (321, 513, 923, 3473, 4089)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
-        norm_lanes.launch_lanes(Program(), "rms_norm_backward", (dy, x), dx, torch.empty(cols))  # type: ignore[arg-type]
+        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16), torch.empty(rows))
+        norm_lanes.launch_lanes(Program(), "rms_norm_backward", inputs, dx, torch.empty(cols))  # type: ignore[arg-type]
         name, blocks, threads = launched[0]
         group = int(name.rpartition("_")[2])
         assert blocks % 8 == 0
@@ -454,6 +455,48 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
     assert pieces.block_threads(70_001, 65_540, multiprocessors) == 512
 
 
+@pytest.mark.parametrize(
+    "cols",
+    [*(34, 62, 66, 94, 98, 124, 126, 188, 190, 254, 258, 382), *range(321, 1022, 50), 388, 1020, 1022, 1023],
+)
+@pytest.mark.parametrize("rows", [8192, 300_001])
+@pytest.mark.parametrize("kernel", ["rms_norm_backward", "layer_norm_backward"])
+def test_very_many_rows_of_gradients_are_held_by_lanes_that_know_the_next(
+    kernel: str, rows: int, cols: int
+) -> None:
+    launched: list[tuple[str, int, tuple[object, ...], int]] = []
+
+    class Program:
+        architecture, multiprocessor_count = "sm_90a", 132
+
+        def launch(
+            self, name: str, grid: int, _: int, *given: object, shared_bytes: int = 0, **__: object
+        ) -> None:
+            launched.append((name, grid, given, shared_bytes))
+
+    dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16, device="meta") for _ in range(3))
+    norm_lanes.launch_lanes(Program(), kernel, (dy, x, dx[0], dx[:, 0]), dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
+    name, blocks, given, shared_bytes = launched[0]
+    kind, *sizes = name.removeprefix(f"{kernel}_").split("_")
+    if kind == "ahead":
+        lanes, each, _, access = sizes
+        assert f"AHEAD_KERNEL({lanes}, {each}, BYTES)" in (LIBRARY / "shared" / "norm_ahead.cuh").read_text()
+        assert f"\nAHEAD_KERNELS({access})\n" in source(kernel, "cuda_lanes")
+        assert 2 * cols % int(access) == 0
+        assert cols <= int(lanes) * int(each)
+        assert blocks <= 2 * 132
+    else:
+        assert kind == "runs"
+        (each,), stages = sizes, given[-1]
+        assert f"RUNS_KERNEL({each})" in (LIBRARY / "shared" / "norm_runs.cuh").read_text()
+        assert cols <= 32 * int(each) < cols + 128
+        assert isinstance(stages, int)
+        assert 2 <= stages <= norm_lanes.MOST_STAGES
+        assert shared_bytes == stages * norm_lanes.RUN_ROWS * (4 * cols + 8)
+        assert shared_bytes <= 227 * 1024 - norm_lanes.RESERVED_BYTES
+        assert blocks <= 132
+
+
 @pytest.mark.parametrize("rows", [2048, 5003, 88_723])
 def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int) -> None:
     listed = (LIBRARY / "shared" / "norm_elements.cuh").read_text()
@@ -468,7 +511,8 @@ def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int
     for kernel, cols in product(("rms_norm_backward", "layer_norm_backward"), (65, 95, 127, 131, 255, 319)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16, device="meta") for _ in range(3))
-        norm_lanes.launch_lanes(Program(), kernel, (dy, x), dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
+        inputs = (dy, x, dx[0], dx[:, 0])
+        norm_lanes.launch_lanes(Program(), kernel, inputs, dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
         name, blocks, threads = launched[0]
         each = int(name.removeprefix(f"{kernel}_elements_"))
         assert "\nELEMENTS_KERNELS\n" in source(kernel, "cuda_lanes")
