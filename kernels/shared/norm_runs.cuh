@@ -11,7 +11,7 @@
 #include "shared/hopper.cuh"
 #include "shared/norm_ahead.cuh"
 
-constexpr int RUN_ROWS = 16;   // of a tile, as in norm_lanes.py
+constexpr int RUN_ROWS = 16;    // of a tile, as in norm_lanes.py
 constexpr int MOST_STAGES = 8;  // of the ring, as in norm_lanes.py
 
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000  // elsewhere nobody launches it
