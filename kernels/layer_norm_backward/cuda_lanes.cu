@@ -3,8 +3,9 @@
 // Formula: with h = (x - mean_r) rstd_r and g = dy w: dx = rstd_r (g - mean_c g - h mean_c(g h)), dw[c] = sum_r
 //   dy h, db[c] = sum_r dy. 12 rows cols FLOP, (3 rows cols + 3 cols) s + 8 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
-//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), of some hundred columns one
-//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and
+//   Of many the next ones are under way (norm_ahead.cuh). Rows that begin anywhere have several warps each
+//   (norm_skewed.cuh), of some hundred columns one (norm_elements.cuh, or norm_runs.cuh where they are many), or where
+//   they are short and very many a thread each (norm_slab.cuh). The blocks stay, and
 //   layer_norm_backward_columns adds their sums over rows up, always in the same order.
 // Idea: the row groups of lanes of softmax/cuda_registers, and the persistent grid of cuda_persistent.
 #include "shared/norm_elements.cuh"
@@ -56,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) layer_norm_backward_slab(
 
 ELEMENTS_KERNELS
 
-// Very many rows of up to some hundred columns that begin on 8 or 4 bytes, by lanes with so many columns each.
+// Many rows that begin on 4 bytes at least, by lanes with so many columns each.
 #define AHEAD_KERNEL(LANES, COUNT, BYTES)                                                                   \
     extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, 2)                                          \
         layer_norm_backward_ahead_##LANES##_##COUNT##_by_##BYTES(                                           \
@@ -72,9 +73,9 @@ ELEMENTS_KERNELS
 AHEAD_KERNELS(8)
 AHEAD_KERNELS(4)
 
-// Of some hundred columns that begin anywhere, by lanes of a warp with so many each.
-#define RUNS_KERNEL(COUNT)                                                                                  \
-    extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, 1) layer_norm_backward_runs_##COUNT(        \
+// Many rows that begin anywhere, by lanes of a warp with so many columns each.
+#define RUNS_KERNEL(COUNT, BLOCKS)                                                                          \
+    extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, BLOCKS) layer_norm_backward_runs_##COUNT(        \
         const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,          \
         const float* __restrict__ mean, const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial,\
         long long rows, long long cols, long long stages) {                                                 \

@@ -1,11 +1,11 @@
-// Gradients of the norms of very many rows of up to some hundred columns: some lanes of a warp a row, with the rows of the
-// next turn under way while those of this one are computed.
+// Gradients of the norms of many rows of up to some hundred columns: some lanes of a warp a row, with the rows of the next
+// turn under way while those of this one are computed.
 //
 // By packs (norm_lanes.cuh) all rows of a turn are stored before others are asked for, and memory waits meanwhile. Here
 // the next ones are asked for first, and stay in registers as the words that they are until their turn. Accesses have
-// WIDTH columns, on which all rows begin, and lie LANES apart; a lane has COUNT columns, one and a half times a power of
-// two of them where that leaves fewer lanes empty. The rows of a block's turn are neighbours. A block stays, and leaves
-// its sums over rows in `partial`.
+// WIDTH columns, on which all rows begin, and lie LANES apart. COUNT columns of a lane, also one and a half times as
+// many as are in a pack, leave fewer lanes empty than packs do, so that rows which begin on 16 bytes have accesses of 8
+// here. The rows of a block's turn are neighbours. A block stays, and leaves its sums over rows in `partial`.
 #pragma once
 
 #include "shared/norm_narrow.cuh"
@@ -178,10 +178,11 @@ __device__ __forceinline__ void ahead_gradients(
 }
 
 // Lanes of a row and their columns, as norm_lanes.py has them.
-#define AHEAD_KERNELS(BYTES)   \
-    AHEAD_KERNEL(8, 8, BYTES)  \
-    AHEAD_KERNEL(8, 12, BYTES) \
-    AHEAD_KERNEL(16, 8, BYTES) \
+#define AHEAD_KERNELS(BYTES)    \
+    AHEAD_KERNEL(4, 8, BYTES)   \
+    AHEAD_KERNEL(8, 8, BYTES)   \
+    AHEAD_KERNEL(8, 12, BYTES)  \
+    AHEAD_KERNEL(16, 8, BYTES)  \
     AHEAD_KERNEL(16, 12, BYTES) \
-    AHEAD_KERNEL(32, 8, BYTES) \
+    AHEAD_KERNEL(32, 8, BYTES)  \
     AHEAD_KERNEL(32, 12, BYTES)

@@ -1,18 +1,18 @@
-// Gradients of the norms of very many rows of some hundred columns that begin anywhere: tiles of neighbouring rows come and
+// Gradients of the norms of many rows of some hundred columns that begin anywhere: tiles of neighbouring rows come and
 // go as runs of bytes, by way of a ring in shared memory.
 //
 // Rows that begin anywhere are read and written by single elements, too few bytes under way for so many instructions.
 // But RUN_ROWS rows together are a whole number of words of 16 bytes, whatever the columns are: the copy engine
 // (cp.async.bulk) brings and takes them, as many tiles ahead as shared memory holds, and only shared memory is accessed
-// by elements. A warp has rows of each tile, and makes dx where dy was; the block meets once a tile. A block a
-// multiprocessor stays, and leaves its sums over rows in `partial`.
+// by elements. A warp has rows of each tile, and makes dx where dy was; the block meets once a tile. One block or two of
+// a multiprocessor stay, and leave their sums over rows in `partial`.
 #pragma once
 
 #include "shared/hopper.cuh"
 #include "shared/norm_ahead.cuh"
 
 constexpr int RUN_ROWS = 16;    // of a tile, as in norm_lanes.py
-constexpr int MOST_STAGES = 8;  // of the ring, as in norm_lanes.py
+constexpr int MOST_STAGES = 4;  // of the ring, as in norm_lanes.py
 
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000  // elsewhere nobody launches it
 // What is left of a run behind its last word of 16 bytes, which only the last tile has, the thread copies itself.
@@ -151,11 +151,12 @@ __device__ __forceinline__ void run_gradients(
 #endif
 }
 
-// Columns of a lane, as norm_lanes.py has them.
-#define RUNS_KERNELS \
-    RUNS_KERNEL(12)  \
-    RUNS_KERNEL(16)  \
-    RUNS_KERNEL(20)  \
-    RUNS_KERNEL(24)  \
-    RUNS_KERNEL(28)  \
-    RUNS_KERNEL(32)
+// Columns of a lane, and blocks of a multiprocessor, as norm_lanes.py has them.
+#define RUNS_KERNELS   \
+    RUNS_KERNEL(8, 2)  \
+    RUNS_KERNEL(12, 2) \
+    RUNS_KERNEL(16, 2) \
+    RUNS_KERNEL(20, 1) \
+    RUNS_KERNEL(24, 1) \
+    RUNS_KERNEL(28, 1) \
+    RUNS_KERNEL(32, 1)

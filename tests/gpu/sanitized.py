@@ -180,12 +180,13 @@ def _call_very_many_rows(kernel: Kernel, stem: str, device: torch.device) -> Non
         return
     launcher, dtype = load_module(kernel.folder / f"{stem}.py"), kernel.spec.dtypes[-1]
     program = cuda.CudaProgram(kernel.folder / f"{stem}.cu", dtype, cuda.architecture_of((9, 0)), device)
-    setattr(norm_lanes, "FEWEST_AHEAD_ROWS", 1)  # noqa: B010
-    setattr(norm_lanes, "FEWEST_RUNS_ROWS", 1)  # noqa: B010
+    setattr(norm_lanes, "AHEAD", dict.fromkeys(norm_lanes.AHEAD, 1))  # noqa: B010
+    setattr(norm_lanes, "FEWEST_RUNS", 1)  # noqa: B010
+    setattr(norm_lanes, "FEWEST_SHORT_RUNS", 1)  # noqa: B010
     _multiprocessors.told = FEW
-    for rows, cols in ((1537, 62), (601, 90), (701, 124), (405, 190), (301, 252), (203, 382)):
+    for rows, cols in ((1027, 62), (515, 88), (515, 124), (259, 190), (259, 252), (131, 382)):
         _launch(launcher, program, kernel, rows, cols)
-    for rows, cols in ((203, 386), (137, 511), (331, 639), (205, 745), (201, 893), (203, 1023)):
+    for rows, cols in ((281, 253), (281, 386), (151, 639), (135, 1023)):  # more tiles than a ring has
         _launch(launcher, program, kernel, rows, cols)
     _multiprocessors.told = None
 
