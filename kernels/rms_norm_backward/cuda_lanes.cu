@@ -3,13 +3,15 @@
 // Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
 //   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
 // Mapping: norm_lanes.cuh. A lane has one pack of 16 bytes of a row, and a warp as many rows as its lanes have room for.
-//   Rows that do not begin on 16 bytes have several warps each (norm_skewed.cuh), of some hundred columns one
-//   (norm_elements.cuh), or where they are short and very many a thread each (norm_slab.cuh). The blocks stay, and
+//   Of many the next ones are under way (norm_ahead.cuh). Rows that begin anywhere have several warps each
+//   (norm_skewed.cuh), of some hundred columns one (norm_elements.cuh, or norm_runs.cuh where they are many), or where
+//   they are short and very many a thread each (norm_slab.cuh). The blocks stay, and
 //   rms_norm_backward_columns adds their sums over rows up, always in the same order. Few short rows have a block
 //   each, beside blocks of columns (apart.cuh).
 // Idea: layer_norm_backward/cuda_lanes with one sum less of either kind.
 #include "rms_norm_backward/apart.cuh"
 #include "shared/norm_elements.cuh"
+#include "shared/norm_runs.cuh"
 #include "shared/norm_skewed.cuh"
 #include "shared/norm_slab.cuh"
 #include "shared/overlap.cuh"
@@ -55,6 +57,37 @@ extern "C" __global__ void __launch_bounds__(256) rms_norm_backward_slab(
     }
 
 ELEMENTS_KERNELS
+
+// Many rows that begin on 4 bytes at least, by lanes with so many columns each.
+#define AHEAD_KERNEL(LANES, COUNT, BYTES)                                                                   \
+    extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, 2)                                          \
+        rms_norm_backward_ahead_##LANES##_##COUNT##_by_##BYTES(                                             \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,          \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial,               \
+        long long rows, long long cols) {                                                                   \
+        if constexpr (sizeof(SCALAR) == 2) {                                                                \
+            ahead_gradients<false, LANES, COUNT, BYTES / sizeof(SCALAR)>(                                   \
+                dy, x, w, nullptr, rstd, dx, partial, static_cast<int>(rows), static_cast<int>(cols));      \
+        }                                                                                                   \
+    }
+
+AHEAD_KERNELS(8)
+AHEAD_KERNELS(4)
+
+// Many rows that begin anywhere, by lanes of a warp with so many columns each.
+#define RUNS_KERNEL(COUNT, BLOCKS)                                                                          \
+    extern "C" __global__ void __launch_bounds__(AHEAD_THREADS, BLOCKS) rms_norm_backward_runs_##COUNT(          \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,          \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx, float* __restrict__ partial,               \
+        long long rows, long long cols, long long stages) {                                                 \
+        if constexpr (sizeof(SCALAR) == 2) {                                                                \
+            run_gradients<false, COUNT>(                                                                    \
+                dy, x, w, nullptr, rstd, dx, partial, static_cast<int>(rows), static_cast<int>(cols),       \
+                static_cast<int>(stages));                                                                  \
+        }                                                                                                   \
+    }
+
+RUNS_KERNELS
 
 // Rows that begin anywhere, with a pack for each of GROUP threads.
 #define GROUP_KERNEL(GROUP, THREADS, BLOCKS)                                                      \

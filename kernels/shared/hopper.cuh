@@ -219,7 +219,13 @@ __device__ __forceinline__ void start_store(const CUtensorMap& map, int x, int y
                  ::"l"(&map), "r"(x), "r"(y), "r"(shared_address(from))
                  : "memory");
 }
-// Boxes that this thread has started to store so far count as one.
+// Copies `bytes`, a multiple of 16, from shared memory, between addresses that are multiples of 16.
+__device__ __forceinline__ void start_store(void* to, const void* from, unsigned bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
+                 "r"(bytes)
+                 : "memory");
+}
+// What this thread has started to store so far counts as one.
 __device__ __forceinline__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 __device__ __forceinline__ void store_box(const CUtensorMap& map, int x, int y, const void* from) {
     start_store(map, x, y, from);

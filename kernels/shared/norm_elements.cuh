@@ -77,10 +77,8 @@ __device__ __forceinline__ void elements_gradients(
             SCALAR* const to = dx + (row + u * step) * cols + lane;
 #pragma unroll
             for (int e = 0; e < EACH; ++e) {
-                const float h = normal(values[u][e]), of_h = CENTRED ? fmaf(h, how.slope, how.level) : h * how.slope;
-                if (row + u * step < rows && e * WARP < left) {
-                    from_float(fmaf(gradients[u][e] * weights[e], how.rstd, of_h), to[e * WARP]);
-                }
+                const float result = how.of(normal(values[u][e]), gradients[u][e] * weights[e]);
+                if (row + u * step < rows && e * WARP < left) from_float(result, to[e * WARP]);
             }
         }
     }

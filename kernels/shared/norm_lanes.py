@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 
 from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.limits import shared_limit
 from roofscope.kernels.shared.rows import PACK_BYTES, access_bytes, are_packed
 
 WARP = 32
@@ -22,6 +23,16 @@ ELEMENTS, FEWEST_ELEMENTS_ROWS = {3: 3, 4: 3, 5: 3, 6: 3, 7: 2, 8: 2, 10: 2}, 2*
 SHORTEST_ELEMENTS_COLS, ELEMENT_BYTES = MOST_SLAB_COLS + 1, 2
 MOST_BLOCK_BYTES, MOST_RESIDENT_THREADS = 64 * 1024, 2048  # of shared memory; of a multiprocessor
 BLOCKS_PER_MULTIPROCESSOR = 2  # of 128 registers a thread
+# Of rows of 16 bits that begin on 4 bytes: lanes of each and their columns, and the fewest such rows.
+AHEAD = (
+    {(4, 8): 2**14} | dict.fromkeys(((8, 8), (8, 12), (16, 8), (16, 12), (32, 8)), 2**10) | {(32, 12): 2**13}
+)
+SHORTEST_AHEAD_COLS, SHORTEST_PACKED_COLS, WIDEST_ACCESS = 17, 33, 8  # bytes
+# Of longer ones, which begin anywhere: columns of each lane of a warp, and blocks of a multiprocessor.
+RUNS, SHORTEST_RUN_COLS = {8: 2, 12: 2, 16: 2, 20: 1, 24: 1, 28: 1, 32: 1}, 161
+FEWEST_RUNS, FEWEST_SHORT_RUNS = 2**10, 2**15  # these of rows that might go by elements
+RUN_ROWS, MOST_STAGES, HOPPER = 16, 4, "sm_90"  # of a tile and of its ring, as in norm_runs.cuh
+MOST_ROWS = 2**30  # of both, which count in 32 bits
 
 
 def launch_lanes(
@@ -51,8 +62,10 @@ def launch_lanes(
             f"{name}/cuda_lanes has a pack of {PACK_BYTES} bytes a lane: {WARP} packs at most, or "
             f"{MOST_GROUP} where rows do not begin on {PACK_BYTES} bytes, not {packs}."
         )
-    blocks = None
-    if not packed and not narrow:
+    blocks = _ahead(x, access, program.multiprocessor_count)
+    if blocks is None and not packed:
+        blocks = _runs(program, inputs, dx)
+    if blocks is None and not packed and not narrow:
         blocks = _elements(x, program.multiprocessor_count) or _slab(program, inputs, dx)
     if blocks is None:
         lanes = 1 << (packs - 1).bit_length()
@@ -61,6 +74,7 @@ def launch_lanes(
     partial = torch.empty((len(column_sums), blocks.count, cols), dtype=torch.float32, device=x.device)
     program.launch(
         *(f"{name}_{blocks.kind}", blocks.count, blocks.threads, *inputs, dx, partial, rows, cols),
+        *blocks.sizes,
         shared_bytes=blocks.shared_bytes,
         overlaps=True,
     )
@@ -68,12 +82,13 @@ def launch_lanes(
 
 
 class _Blocks(NamedTuple):
-    """Which kernel they run, how many stay, and of each the threads and dynamic shared memory."""
+    """Which kernel they run, how many stay, of each the threads and dynamic shared memory, and more sizes."""
 
     kind: str
     count: int
     threads: int
     shared_bytes: int = 0
+    sizes: tuple[int, ...] = ()
 
 
 def _lanes(kind: str, lanes: int, rows: int, pack: int, multiprocessors: int) -> _Blocks:
@@ -84,6 +99,40 @@ def _lanes(kind: str, lanes: int, rows: int, pack: int, multiprocessors: int) ->
     if lanes > WARP:
         count = -(-count // pack) * pack  # each of which has rows that begin alike
     return _Blocks(f"{kind}_{lanes}", count, threads)
+
+
+def _ahead(x: torch.Tensor, access: int, multiprocessors: int) -> _Blocks | None:
+    """Some lanes a row, with the next ones under way: norm_ahead.cuh."""
+    rows, cols = x.shape
+    chosen = next(((lanes, each) for lanes, each in AHEAD if cols <= lanes * each), None)
+    shortest = SHORTEST_PACKED_COLS if access == PACK_BYTES else SHORTEST_AHEAD_COLS
+    if chosen is None or cols < shortest or access < LEAST_ACCESS or x.element_size() != ELEMENT_BYTES:
+        return None
+    if not AHEAD[chosen] <= rows < MOST_ROWS:
+        return None
+    lanes, each = chosen
+    at_once = THREADS // lanes * (4 if each <= PACK_BYTES // ELEMENT_BYTES else 2)  # rows of a block
+    count = min(BLOCKS_PER_MULTIPROCESSOR * multiprocessors, -(-rows // at_once))
+    return _Blocks(f"ahead_{lanes}_{each}_by_{min(access, WIDEST_ACCESS)}", count, THREADS)
+
+
+def _runs(program: CudaProgram, inputs: tuple[torch.Tensor, ...], dx: torch.Tensor) -> _Blocks | None:
+    """A warp a row, of tiles that come and go as runs of bytes: norm_runs.cuh."""
+    dy, x, _, *of_rows = inputs
+    rows, cols = x.shape
+    each = next((each for each in RUNS if cols <= each * WARP), None)
+    if each is None or cols < SHORTEST_RUN_COLS or x.element_size() != ELEMENT_BYTES:
+        return None
+    fewest = FEWEST_SHORT_RUNS if cols <= max(ELEMENTS) * WARP else FEWEST_RUNS
+    if not fewest <= rows < MOST_ROWS or not program.architecture.startswith(HOPPER):
+        return None
+    if any(tensor.data_ptr() % PACK_BYTES for tensor in (dy, x, *of_rows, dx)):
+        return None
+    tile_bytes = 2 * RUN_ROWS * (cols * x.element_size() + torch.float32.itemsize)
+    room = shared_limit(x.device) // RUNS[each] - RESERVED_BYTES
+    stages = min(room // tile_bytes, MOST_STAGES)
+    count = min(RUNS[each] * program.multiprocessor_count, -(-rows // RUN_ROWS))
+    return _Blocks(f"runs_{each}", count, THREADS, stages * tile_bytes, (stages,))
 
 
 def _elements(x: torch.Tensor, multiprocessors: int) -> _Blocks | None:

@@ -55,9 +55,8 @@ __device__ __forceinline__ void slab_gradients(
             });
             const RowGradient<CENTRED> how(normal.rstd, total, one_of_cols);
             for_elements<WRITES_FIRST>(row, other, [&](int column, SCALAR& gradient, const SCALAR& value) {
-                const float h = normal(to_float(value));
-                const float of_h = CENTRED ? fmaf(h, how.slope, how.level) : h * how.slope;
-                from_float(fmaf(to_float(gradient) * weights[column], how.rstd, of_h), gradient);
+                const float g = to_float(gradient) * weights[column];
+                from_float(how.of(normal(to_float(value)), g), gradient);
             });
         }
         gradients.store(dx);

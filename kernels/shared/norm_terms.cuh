@@ -66,15 +66,16 @@ struct RowGradient {
         level = -rstd * one_of_cols * total.x;
     }
 
+    __device__ __forceinline__ float of(float h, float g) const {
+        return fmaf(g, rstd, CENTRED ? fmaf(h, slope, level) : h * slope);
+    }
     __device__ __forceinline__ Bits
     of(const Normal<CENTRED>& normal, const float (&dy)[PACK], const float (&x)[PACK], const Bits& w) const {
         float weight[PACK], gradients[PACK];
         unpack_words(w, weight);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) {
-            const float h = normal(x[i]);
-            const float of_h = CENTRED ? fmaf(h, slope, level) : h * slope;
-            gradients[i] = fmaf(dy[i] * weight[i], rstd, of_h);
+            gradients[i] = of(normal(x[i]), dy[i] * weight[i]);
         }
         return pack_bits(gradients);
     }

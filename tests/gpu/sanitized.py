@@ -13,6 +13,7 @@ import torch
 
 from roofscope.kernels.linear_cross_entropy_backward import residues
 from roofscope.kernels.matmul_tf32 import streamed
+from roofscope.kernels.shared import norm_lanes
 from roofscope.kernels.shared.wgmma_strips import CLUSTERS, STRIPS, multiply_strips
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.parameters import Parameter
@@ -98,6 +99,7 @@ def main(name: str) -> None:
             _call_strips(kernel, version.stem)
             _call_streamed(kernel, version.stem, device)
             _call_residues(kernel, version.stem, device)
+            _call_very_many_rows(kernel, version.stem, device)
 
 
 def _call_leaves(kernel: Kernel, stem: str, device: torch.device) -> None:
@@ -170,6 +172,30 @@ def _call_residues(kernel: Kernel, stem: str, device: torch.device) -> None:
         sys.stdout.write(f"called: {stem} {sizes} by residues\n")
     _multiprocessors.told = None
     setattr(residues, "takes", takes)  # noqa: B010
+
+
+def _call_very_many_rows(kernel: Kernel, stem: str, device: torch.device) -> None:
+    """Gradients of norms of rows that odd sizes have too few of."""
+    if stem != "cuda_lanes":
+        return
+    launcher, dtype = load_module(kernel.folder / f"{stem}.py"), kernel.spec.dtypes[-1]
+    program = cuda.CudaProgram(kernel.folder / f"{stem}.cu", dtype, cuda.architecture_of((9, 0)), device)
+    setattr(norm_lanes, "AHEAD", dict.fromkeys(norm_lanes.AHEAD, 1))  # noqa: B010
+    setattr(norm_lanes, "FEWEST_RUNS", 1)  # noqa: B010
+    setattr(norm_lanes, "FEWEST_SHORT_RUNS", 1)  # noqa: B010
+    _multiprocessors.told = FEW
+    for rows, cols in ((1027, 62), (515, 88), (515, 124), (259, 190), (259, 252), (131, 382)):
+        _launch(launcher, program, kernel, rows, cols)
+    for rows, cols in ((281, 253), (281, 386), (151, 639), (135, 1023)):  # more tiles than a ring has
+        _launch(launcher, program, kernel, rows, cols)
+    _multiprocessors.told = None
+
+
+def _launch(launcher: Any, program: cuda.CudaProgram, kernel: Kernel, rows: int, cols: int) -> None:
+    sizes = {"rows": rows, "cols": cols}
+    launcher.run(program, *random_inputs(kernel, sizes, kernel.spec.dtypes[-1], device="cuda"))
+    torch.cuda.synchronize()
+    sys.stdout.write(f"called: {sizes} as of very many rows\n")
 
 
 def _always(*_: object) -> bool:

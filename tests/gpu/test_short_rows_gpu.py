@@ -56,6 +56,16 @@ BY_A_WARP = (  # gradients of norms: rows that begin anywhere, with 3 to 10 elem
     *((2048, 65), (2047, 65), (2049, 95), (3001, 97), (2053, 127), (5003, 129), (20_011, 131), (2050, 161)),
     *((2051, 191), (2048, 193), (2049, 223), (2053, 225), (9001, 255), (2049, 257), (2077, 319), (2049, 321)),
 )
+OF_MANY = (  # gradients of norms: the next rows under way, and tiles as runs of bytes; and just not so many
+    *((16_384, 18), (16_387, 20), (30_001, 30), (16_383, 28), (1024, 34), (1025, 36), (9001, 62), (1027, 64)),
+    *((1025, 66), (70_003, 68), (1031, 94), (1023, 92), (2049, 88), (1025, 96), (100_003, 98), (8193, 124)),
+    *((1024, 126), (1030, 128), (8192, 130), (16_387, 188), (1033, 190), (1025, 192), (1027, 194)),
+    *((2051, 248), (30_011, 252), (1025, 254), (1030, 256), (8192, 258), (8191, 260), (20_003, 380)),
+    *((32_768, 161), (32_767, 203), (32_769, 255), (32_771, 257), (40_003, 319), (1024, 321), (1025, 322)),
+    *((8193, 382), (8191, 380), (8197, 383), (1030, 385), (8193, 386), (1039, 388), (20_011, 509)),
+    *((1055, 511), (1040, 513), (1041, 514), (8201, 639), (8193, 641), (30_017, 745), (1023, 745)),
+    *((8195, 769), (1049, 895), (8203, 897), (8209, 1020), (8193, 1021), (8200, 1022), (40_001, 1023)),
+)
 BORDERS = {
     **dict.fromkeys(IN_REGISTERS, NORMS),
     "rms_norm_quantize_fp8": (
@@ -91,8 +101,9 @@ BORDERS = {
         *((76, 884), (41, 686), (128, 2048), (128, 2047), (1, 33), (128, 9), (3, 257), (127, 1025), (17, 31)),
         *((129, 884), (129, 120), (38, 3552), (128, 4095), (1, 4096), (5, 2049), (129, 2051)),
         *BY_A_WARP,
+        *OF_MANY,
     ),
-    "layer_norm_backward": BY_A_WARP,
+    "layer_norm_backward": (*BY_A_WARP, *OF_MANY),
     "cross_entropy": (
         *((21_841, 5), (4720, 5), (65_535, 8), (65_536, 8), (65_535, 4), (3, 1), (1, 2), (4720, 9)),
         *((1401, 118), (143, 252), (7346, 88), (1, 17), (5003, 1022), (300, 2004), (300, 2001)),
@@ -146,6 +157,7 @@ LONG = (
     # And of more rows.
     *((5, 16_385), (6, 100_003), (8, 60_001), (12, 141_897), (16, 98_304), (16, 16_385), (17, 20_001)),
 )
+GRADIENTS = [pair for pair in VERSIONS if pair[0].spec.name in ("rms_norm_backward", "layer_norm_backward")]
 CUMSUM = [pair for pair in VERSIONS if pair[0].spec.name == "cumsum"]
 
 
@@ -177,6 +189,40 @@ def test_short_rows_of_views_that_begin_anywhere(kernel: Kernel, version: Implem
     )
     error = relative_error(call(*views), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(dtype)
+
+
+@pytest.mark.parametrize("late", [1, 2, 4])
+@pytest.mark.parametrize(("kernel", "version"), GRADIENTS, ids=name_of)
+def test_gradients_where_only_rows_begin_on_16_bytes(
+    kernel: Kernel, version: Implementation, late: int
+) -> None:
+    """The scales, and what each row has, begin some elements later than what is allocated."""
+    call = built(kernel, version, Dtype.BFLOAT16)
+    for cols in (124, 126, 380, 509, 745, 1022):
+        dy, x, *others = random_inputs(kernel, {"rows": 20_011, "cols": cols}, Dtype.BFLOAT16, device="cuda")
+        views = (
+            torch.empty(one.numel() + late, dtype=one.dtype, device="cuda")[late:].copy_(one)
+            for one in others
+        )
+        error = relative_error(call(dy, x, *views), reference(kernel, (dy, x, *others)))
+        assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16), f"{cols} columns"
+
+
+@pytest.mark.parametrize("special", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("kernel", "version"), GRADIENTS, ids=name_of)
+def test_what_is_no_number_spoils_one_row_of_a_gradient(
+    kernel: Kernel, version: Implementation, special: float
+) -> None:
+    call = built(kernel, version, Dtype.BFLOAT16)
+    for cols in (7, 60, 126, 188, 380, 511, 745, 1022):
+        rows, spoilt = 20_011, 7777
+        first, *others = random_inputs(kernel, {"rows": rows, "cols": cols}, Dtype.BFLOAT16, device="cuda")
+        before = call(first, *others)[0]
+        first[spoilt, cols // 2] = special
+        kept = torch.arange(rows, device="cuda") != spoilt
+        after = call(first, *others)[0]
+        assert torch.equal(before[kept].view(torch.uint8), after[kept].view(torch.uint8)), f"{cols} columns"
+        assert not after[spoilt].isfinite().all()
 
 
 @pytest.mark.parametrize("special", [float("nan"), float("inf")])

@@ -286,10 +286,10 @@ def test_lanes_of_rows_on_narrow_accesses_hold_a_row() -> None:
         def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
             launched.append((name, grid, block))
 
-    for rows, cols in product((1, 700, 100_000), (2, 4, 6, 42, 84, 130, 196, 252, 254, 256)):
+    for rows, cols in product((1, 700, 1023), (2, 4, 6, 42, 84, 130, 196, 252, 254, 256)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
-        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16))
+        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16), torch.empty(rows))
         norm_lanes.launch_lanes(Program(), "rms_norm_backward", inputs, dx, torch.empty(cols))  # type: ignore[arg-type]
         name = launched[0][0]
         access = math.gcd(16, 2 * cols)
@@ -330,10 +330,11 @@ def test_blocks_of_skewed_rows_come_by_as_many_as_rows_begin_alike() -> None:
         def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
             launched.append((name, grid, block))
 
-    for rows, cols in product((1, 7, 73, 5000), (321, 513, 923, 3473, 4089)):
+    for rows, cols in product((1, 7, 73, 1023), (321, 513, 923, 3473, 4089)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16) for _ in range(3))
-        norm_lanes.launch_lanes(Program(), "rms_norm_backward", (dy, x), dx, torch.empty(cols))  # type: ignore[arg-type]
+        inputs = (dy, x, torch.empty(cols, dtype=torch.bfloat16), torch.empty(rows))
+        norm_lanes.launch_lanes(Program(), "rms_norm_backward", inputs, dx, torch.empty(cols))  # type: ignore[arg-type]
         name, blocks, threads = launched[0]
         group = int(name.rpartition("_")[2])
         assert blocks % 8 == 0
@@ -454,7 +455,78 @@ def test_a_block_has_all_of_a_row_under_way_where_it_can(multiprocessors: int) -
     assert pieces.block_threads(70_001, 65_540, multiprocessors) == 512
 
 
-@pytest.mark.parametrize("rows", [2048, 5003, 88_723])
+def _kernel_of_gradient(
+    kernel: str, rows: int, cols: int
+) -> tuple[str, list[str], int, tuple[object, ...], int]:
+    """Its kind and sizes, blocks, arguments and shared memory, on Hopper."""
+    launched: list[tuple[str, int, tuple[object, ...], int]] = []
+
+    class Program:
+        architecture, multiprocessor_count = "sm_90a", 132
+
+        def launch(
+            self, name: str, grid: int, _: int, *given: object, shared_bytes: int = 0, **__: object
+        ) -> None:
+            launched.append((name, grid, given, shared_bytes))
+
+    dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16, device="meta") for _ in range(3))
+    sums = torch.empty(cols, device="meta")
+    norm_lanes.launch_lanes(Program(), kernel, (dy, x, dx[0], dx[:, 0]), dx, sums)  # type: ignore[arg-type]
+    name, *others = launched[0]
+    kind, *sizes = name.removeprefix(f"{kernel}_").split("_")
+    return (kind, sizes, *others)
+
+
+@pytest.mark.parametrize(
+    "cols", [18, 28, 34, 40, 62, 66, 88, 94, 98, 124, 126, 128, 136, 188, 208, 254, 256, 258, 340, 382]
+)
+@pytest.mark.parametrize("rows", [2**14, 300_001])
+@pytest.mark.parametrize("kernel", ["rms_norm_backward", "layer_norm_backward"])
+def test_lanes_of_many_rows_of_a_gradient_ask_for_the_next(kernel: str, rows: int, cols: int) -> None:
+    kind, (lanes, each, _, access), blocks, *_ = _kernel_of_gradient(kernel, rows, cols)
+    assert kind == "ahead"
+    assert f"AHEAD_KERNEL({lanes}, {each}, BYTES)" in (LIBRARY / "shared" / "norm_ahead.cuh").read_text()
+    assert f"\nAHEAD_KERNELS({access})\n" in source(kernel, "cuda_lanes")
+    assert 2 * cols % int(access) == 0
+    assert cols <= int(lanes) * int(each) < 2 * cols
+    assert blocks <= 2 * 132
+
+
+@pytest.mark.parametrize("cols", [161, 255, 257, 319, *range(321, 1022, 50), 388, 510, 1020, 1022, 1023])
+@pytest.mark.parametrize("rows", [2**15, 300_001])
+@pytest.mark.parametrize("kernel", ["rms_norm_backward", "layer_norm_backward"])
+def test_longer_rows_of_a_gradient_that_begin_anywhere_come_as_runs(
+    kernel: str, rows: int, cols: int
+) -> None:
+    kind, (each,), blocks, given, shared_bytes = _kernel_of_gradient(kernel, rows, cols)
+    held, stages = norm_lanes.RUNS[int(each)], given[-1]
+    text = (LIBRARY / "shared" / "norm_runs.cuh").read_text()
+    assert kind == "runs"
+    assert f"RUNS_KERNEL({each}, {held})" in text
+    assert f"RUN_ROWS = {norm_lanes.RUN_ROWS};" in text
+    assert f"MOST_STAGES = {norm_lanes.MOST_STAGES};" in text
+    assert cols <= 32 * int(each) < cols + 128
+    assert isinstance(stages, int)
+    assert 2 <= stages <= norm_lanes.MOST_STAGES
+    assert shared_bytes == stages * norm_lanes.RUN_ROWS * (4 * cols + 8)
+    assert held * (shared_bytes + norm_lanes.RESERVED_BYTES) <= 227 * 1024
+    assert shared_bytes >= 256 // 32 * cols * 4  # where the sums of warps meet
+    assert blocks <= held * 132
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "kind"),
+    [
+        *((1023, 124, "by"), (1023, 136, "packed"), (5003, 24, "packed"), (2**14 - 1, 28, "by")),
+        *((8191, 300, "elements"), (2**15 - 1, 301, "elements"), (300_001, 131, "elements")),
+        *((8191, 340, "runs"), (1023, 341, "skewed"), (1023, 745, "skewed"), (300_001, 1025, "skewed")),
+    ],
+)
+def test_fewer_rows_of_a_gradient_go_otherwise(rows: int, cols: int, kind: str) -> None:
+    assert _kernel_of_gradient("layer_norm_backward", rows, cols)[0] == kind
+
+
+@pytest.mark.parametrize("rows", [2048, 5003, 30_011])
 def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int) -> None:
     listed = (LIBRARY / "shared" / "norm_elements.cuh").read_text()
     launched: list[tuple[str, int, int]] = []
@@ -468,7 +540,8 @@ def test_a_warp_has_a_row_of_some_hundred_columns_that_begins_anywhere(rows: int
     for kernel, cols in product(("rms_norm_backward", "layer_norm_backward"), (65, 95, 127, 131, 255, 319)):
         launched.clear()
         dy, x, dx = (torch.empty(rows, cols, dtype=torch.bfloat16, device="meta") for _ in range(3))
-        norm_lanes.launch_lanes(Program(), kernel, (dy, x), dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
+        inputs = (dy, x, dx[0], dx[:, 0])
+        norm_lanes.launch_lanes(Program(), kernel, inputs, dx, torch.empty(cols, device="meta"))  # type: ignore[arg-type]
         name, blocks, threads = launched[0]
         each = int(name.removeprefix(f"{kernel}_elements_"))
         assert "\nELEMENTS_KERNELS\n" in source(kernel, "cuda_lanes")
