@@ -111,6 +111,10 @@ SHORT_KERNELS(lanes_16_10, 16, 10, 128)
 SHORT_KERNELS(lanes_32_10, 32, 10, 128)
 SHORT_KERNELS(block_8, BLOCK_GROUP, 8, 256)
 
+// Rows that begin anywhere, in as many threads as have four packs each, with registers for fewer instructions.
+#define ONE_OF_512 512, 1
+SHORT_KERNEL(block_4, ONE_OF_512, short_row<BLOCK_GROUP, 4>)
+
 SHORT_KERNEL(elements_16, 128, row_of_elements<16>)
 SHORT_KERNEL(thread_4, 128, row_of_a_thread<4>)
 SHORT_KERNEL(thread_8, 128, row_of_a_thread<8>)

@@ -47,7 +47,7 @@ LANES_PACKS_AND_WARPS = (
     (8, 4, 12),
     (WARP, 1, 0),
     (8, 6, 24),
-    (16, 4, 12),
+    (16, 4, 64),
     (WARP, 2, 0),
     (8, 10, 200),
     (16, 6, 200),
@@ -76,8 +76,8 @@ LEAST_CLUSTER_THREADS, MOST_CLUSTER_THREADS = 128, 512
 MOST_THREADS_AT_ONCE = 2048  # of a multiprocessor
 # Of a thread, as in row_clusters.cuh, and where more threads have nothing else to do.
 PACKS_AT_ONCE, FEW_PACKS = 4, 2
-# Of more rows, up to as many as run at once, which a block has under way at once.
-MIDDLE_ROW_BYTES, MIDDLE_THREADS = range(8 * 1024, 16 * 1024 + 1), 256
+# Of more rows, longer than lanes of a warp have, which a block has under way at once: shorter ones in order.
+MIDDLE_ROW_BYTES, MOST_BYTES_IN_ORDER = range(5 * 1024 + 1, 32 * 1024 + 1), 16 * 1024
 
 # ---- Fewer rows, in registers ----------------------------------------------------------------------
 FEW_HELD_BLOCKS = 3  # of a multiprocessor at most, where all rows have CLUSTERS[-1]
@@ -139,9 +139,12 @@ def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
             blocks, shared = program.multiprocessor_count, ring.shared_bytes
             program.launch(ring.name, blocks, ring.threads, *arguments, shared_bytes=shared, overlaps=True)
             return loss
-        if row_bytes in MIDDLE_ROW_BYTES and rows <= at_once:
-            arguments = (logits, labels, loss, cols)
-            program.launch("cross_entropy_block", rows, MIDDLE_THREADS, *arguments, overlaps=True)
+        if row_bytes in MIDDLE_ROW_BYTES and rows > FEW_ROWS * program.multiprocessor_count:
+            in_order = row_bytes <= MOST_BYTES_IN_ORDER
+            name, sizes = ("_4", (rows, cols)) if in_order else ("", (cols,))
+            threads = -(-row_bytes // (PACK_BYTES * PACKS_AT_ONCE * WARP)) * WARP
+            arguments = (logits, labels, loss, *sizes)
+            program.launch(f"cross_entropy_block{name}", rows, threads, *arguments, overlaps=True)
             return loss
     if short := short_kernel(rows, cols, logits, program.multiprocessor_count):
         program.launch(*short, logits, labels, loss, rows, cols, overlaps=True)

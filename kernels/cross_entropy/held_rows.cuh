@@ -12,16 +12,6 @@
 #if __CUDA_ARCH__ >= 900
 constexpr int MOST_SENT = 16 * 16;  // warps of a cluster
 
-// Without a branch, and in order: the compiler would put what is needed first before the last ones.
-__device__ __forceinline__ Bits load_where(bool wanted, const void* address) {
-    Bits bits = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
-    asm volatile("{\n.reg .pred wanted;\nsetp.ne.b32 wanted, %4, 0;\n"
-                 "@wanted ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%5];\n}"
-                 : "+r"(bits.x), "+r"(bits.y), "+r"(bits.z), "+r"(bits.w)
-                 : "r"(static_cast<int>(wanted)), "l"(address));
-    return bits;
-}
-
 // What came by st.async, of which the compiler knows nothing.
 __device__ __forceinline__ float2 load_sent(const float2* sent) {
     float2 two;
@@ -44,13 +34,14 @@ struct HeldPart {
           has_edge(blockIdx.x == 0 && static_cast<int>(threadIdx.x) < words.edges) {
         const SCALAR* const from = x + words.head + static_cast<long long>(first) * PACK;
 #pragma unroll
-        for (int p = 0; p < PACKS; ++p) packs[p] = load_where(has(p), from + p * threads * PACK);
+        for (int p = 0; p < PACKS; ++p) packs[p] = load_pack_where(has(p), from + p * threads * PACK);
         if (has_edge) edge = to_float(x[words.edge_at(threadIdx.x)]);
     }
     __device__ __forceinline__ bool has(int p) const { return first + p * threads < words.packs; }
 
     __device__ __forceinline__ Statistics statistics() const {
-        Statistics mine = statistics_of<1>(packs, [&](int p, int i) { return i == 0 && p > 0 && !has(p); });
+        Statistics mine =
+            statistics_of<1>(highest_of(packs), packs, [&](int p, int i) { return i == 0 && p > 0 && !has(p); });
         if (has_edge) {
             const float last[1] = {edge};
             add(mine, last);

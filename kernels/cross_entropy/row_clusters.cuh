@@ -32,7 +32,9 @@ statistics_of_part(const SCALAR* start, int packs, bool has_edges, SCALAR edge, 
         }
     };
     const auto found = [&] {
-        return statistics_of<1>(kept, [&](int p, int i) { return i == 0 && p > 0 && pack + p * threads >= packs; });
+        return statistics_of<1>(highest_of(kept), kept, [&](int p, int i) {
+            return i == 0 && p > 0 && pack + p * threads >= packs;
+        });
     };
     load();
     meanwhile();

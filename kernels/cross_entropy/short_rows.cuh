@@ -1,20 +1,13 @@
 // Short rows, by lanes of a warp or a block: all of a row at once, its maximum before its powers.
 #pragma once
 
+#include "cross_entropy/ordered_loads.cuh"
 #include "cross_entropy/statistics.cuh"
 #include "shared/shifted.cuh"
 
-// A word of one or two elements.
-#if defined(SCALAR_IS_FLOAT32)
-constexpr unsigned NEGATIVE_INFINITIES = 0xff800000u;
-#elif defined(SCALAR_IS_FLOAT16)
-constexpr unsigned NEGATIVE_INFINITIES = 0xfc00fc00u;
-#else
-constexpr unsigned NEGATIVE_INFINITIES = 0xff80ff80u;
-#endif
-
 template <int LANES>
 __device__ __forceinline__ float lanes_max(float value) {
+    if constexpr (LANES == WARP) return highest_of_warp(value);
 #pragma unroll
     for (int offset = LANES / 2; offset; offset /= 2) value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, offset));
     return value;
@@ -73,14 +66,12 @@ __device__ __forceinline__ float sum_of_powers(
 // Of bases up to this, base * log2 e and what its rounding loses are floats.
 constexpr float LARGEST_BASE = 1e8f;
 
-// The statistics of neighbouring lanes that keep packs of a row, and elements beside them.
-template <int LANES, int PACKS, typename Skips, int EDGES = 0>
-__device__ __forceinline__ Statistics
-statistics_of(const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>& edges = {}) {
+// The largest of what a thread keeps. Two words take an instruction, no more than to ask whether they are of a row.
+template <int PACKS, int EDGES = 0>
+__device__ __forceinline__ float highest_of(const Bits (&kept)[PACKS], const Edges<EDGES>& edges = {}) {
     unsigned word = NEGATIVE_INFINITIES;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
-        if (p && skips(p, 0)) break;
         const unsigned words[4] = {kept[p].x, kept[p].y, kept[p].z, kept[p].w};
 #pragma unroll
         for (int i = 0; i < 4; ++i) word = higher_of_words(word, words[i]);
@@ -88,6 +79,13 @@ statistics_of(const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>&
     float mine = highest_of_word(word);
 #pragma unroll
     for (int e = 0; e < EDGES; ++e) mine = fmaxf(mine, edges.value[e]);
+    return mine;
+}
+
+// The statistics of neighbouring lanes that keep packs of a row, and elements beside them, from the largest of this thread.
+template <int LANES, int PACKS, typename Skips, int EDGES = 0>
+__device__ __forceinline__ Statistics
+statistics_of(float mine, const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>& edges = {}) {
     const float highest = lanes_max<LANES>(mine);
     const float base = highest == NEGATIVE_INFINITY ? 0.0f : highest;
     float total, factor = 1.0f;
@@ -103,27 +101,6 @@ statistics_of(const Bits (&kept)[PACKS], const Skips& skips, const Edges<EDGES>&
     return {highest, lanes_sum<LANES>(total) * factor};
 }
 
-// The label of a row, for every thread of it, to be asked for before the row. With a branch the compiler puts this load
-// behind the wait for the row, and memory is waited for twice.
-__device__ __forceinline__ long long label_of(const long long* labels, long long row, bool has_row) {
-    const long long label = labels[has_row ? row : 0];
-    return has_row ? label : IGNORED;
-}
-
-// The label, once all of this thread's packs have come, in accesses of so many WORDS: with nothing between, the compiler waits for
-// the label before it asks for all of the row. The element at the label is near by then.
-template <int WORDS, int PACKS>
-__device__ __forceinline__ long long behind(const Bits (&kept)[PACKS], long long label) {
-    unsigned any = 0;
-#pragma unroll
-    for (int p = 0; p < PACKS; ++p) {
-        const unsigned words[4] = {kept[p].x, kept[p].y, kept[p].z, kept[p].w};
-#pragma unroll
-        for (int i = 0; i < 4; i += WORDS) any |= words[i];
-    }
-    return label + (any & unknown_zero());
-}
-
 // The loss of this thread's row group, lanes or a block, of what a thread keeps of row `x`, or of any where it has none.
 template <int GROUP, int PACKS, typename Skips, int EDGES = 0>
 __device__ __forceinline__ void store_loss_of(
@@ -131,23 +108,22 @@ __device__ __forceinline__ void store_loss_of(
     long long cols, const Edges<EDGES>& edges = {}
 ) {
     const bool is_first = threadIdx.x % GROUP == 0;
-    float at_label;
     Statistics all;
+    const float highest = highest_of(kept, edges);
+    label = once_known(highest, label);  // and of the row all, so that the element there is near by
     const bool is_column = static_cast<unsigned long long>(label) < static_cast<unsigned long long>(cols);
-    const SCALAR* at = x + (is_column ? label : 0);  // without a branch, which would put it behind the maximum
+    const SCALAR element = x[is_column ? label : 0];  // without a branch, which would put it behind the powers
     if constexpr (GROUP <= WARP) {
-        at_label = to_float(*at);
-        all = statistics_of<GROUP>(kept, skips, edges);
+        all = statistics_of<GROUP>(highest, kept, skips, edges);
     } else {
         __shared__ Statistics partial[WARP];
-        const Statistics mine = statistics_of<WARP>(kept, skips, edges);
-        at_label = to_float(*once_known(mine.total, at));  // amid so many loads it would keep the last ones waiting
+        const Statistics mine = statistics_of<WARP>(highest, kept, skips, edges);
         if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = mine;
         __syncthreads();
         if (threadIdx.x >= WARP) return;
         all = over_warp(threadIdx.x < blockDim.x / WARP ? partial[threadIdx.x] : Statistics{NEGATIVE_INFINITY, 0.0f});
     }
-    if (!is_column) at_label = __int_as_float(0x7fffffff);
+    const float at_label = is_column ? to_float(once_known(all.total, element)) : __int_as_float(0x7fffffff);
     if (has_row && is_first) store_loss(all, at_label, label == IGNORED, loss);
 }
 
@@ -158,19 +134,15 @@ __device__ __forceinline__ void short_row(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
 ) {
     constexpr int BESIDE = 2 * (PACK - 1), EDGES = GROUP < WARP ? (BESIDE + GROUP - 1) / GROUP : 1;
-    const long long row = group_row<GROUP>();
+    const long long row = group_row_of<GROUP>(rows);
     const int thread = threadIdx.x % GROUP, threads = GROUP > WARP ? blockDim.x : GROUP;
-    const bool has_row = row < rows;
-    const long long label = label_of(labels, row, has_row);
-    x += has_row ? row * cols : 0;
-    const RunWords run(bytes_past(x), has_row ? static_cast<int>(cols) : 0);
+    const long long label = label_of(labels, row);
+    x += row * cols;
+    const RunWords run(bytes_past(x), static_cast<int>(cols));
     const Bits* const words = reinterpret_cast<const Bits*>(x + run.head) + thread;
     Bits kept[PACKS];
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) {
-        kept[p] = {NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES, NEGATIVE_INFINITIES};
-        if (thread + p * threads < run.packs) kept[p] = __ldg(words + p * threads);
-    }
+    for (int p = 0; p < PACKS; ++p) kept[p] = load_pack_where(thread + p * threads < run.packs, words + p * threads);
     Edges<EDGES> edges;
 #pragma unroll
     for (int e = 0; e < EDGES; ++e) {
@@ -179,8 +151,7 @@ __device__ __forceinline__ void short_row(
     }
     const int first = GROUP > WARP ? thread / WARP * WARP : 0;  // of the warp
     const auto skips = [&](int p, int i) { return i == 0 && first + p * threads >= run.packs; };
-    const long long known = GROUP > WARP ? label : behind<4>(kept, label);
-    store_loss_of<GROUP>(kept, skips, x, known, loss + row, has_row, cols, edges);
+    store_loss_of<GROUP>(kept, skips, x, label, loss + row, group_row<GROUP>() < rows, cols, edges);
 }
 
 // Rows that all begin on as many bytes as WIDTH elements have.
@@ -188,17 +159,15 @@ template <int GROUP, int PACKS, int WIDTH>
 __device__ __forceinline__ void short_row_by(
     const SCALAR* x, const long long* labels, SCALAR* loss, long long rows, long long cols
 ) {
-    const long long row = group_row<GROUP>();
-    const bool has_row = row < rows;
-    const long long label = label_of(labels, row, has_row);
-    const auto share = group_share_by<GROUP, WIDTH>(rows, cols);
-    x += has_row ? row * cols : 0;
+    const long long row = group_row_of<GROUP>(rows);
+    const long long label = label_of(labels, row);
+    const int thread = threadIdx.x % GROUP, threads = GROUP > WARP ? blockDim.x : GROUP;
+    const ShareBy < WIDTH, GROUP<WARP ? GROUP : WARP> share = {thread, threads, static_cast<int>(cols)};
+    x += row * cols;
     Bits kept[PACKS];
-    share.load(x, kept, NEGATIVE_INFINITIES);
+    load_by<WIDTH>(share, x, kept);
     const auto skips = [&](int p, int i) { return share.skips_element(p, i); };
-    constexpr int WORDS = WIDTH * sizeof(SCALAR) / 4;  // of an access
-    const long long known = GROUP > WARP ? label : behind<WORDS>(kept, label);
-    store_loss_of<GROUP>(kept, skips, x, known, loss + row, has_row, cols);
+    store_loss_of<GROUP>(kept, skips, x, label, loss + row, group_row<GROUP>() < rows, cols);
 }
 
 // A lane has an element: of rows so short that words save no access.
@@ -242,7 +211,7 @@ __device__ __forceinline__ void row_of_a_thread(
 ) {
     const long long row = thread_of_grid();
     const bool has_row = row < rows;
-    const long long label = label_of(labels, row, has_row);
+    const long long label = label_of(labels, has_row ? row : 0);
     const SCALAR* const start = x + (has_row ? row * cols : 0);
     const int last = static_cast<int>(cols) - 1;
     float values[MOST];

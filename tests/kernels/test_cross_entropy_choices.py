@@ -114,6 +114,8 @@ def test_cross_entropy_gives_a_thread_whole_words_of_rows_of_a_few_columns(dtype
         (6610, 157, "lanes_8_4"),
         (74_573, 235, "lanes_8_4"),
         (65_157, 1530, "lanes_32_6_by_4"),
+        (8474, 436, "lanes_32_2_by_8"),
+        (20_000, 436, "lanes_16_4_by_8"),
     ],
 )
 def test_cross_entropy_gives_lanes_about_as_many_packs_as_a_row_has(rows: int, cols: int, name: str) -> None:
@@ -139,6 +141,31 @@ def test_cross_entropy_has_a_block_for_each_of_few_rows_of_some_kilobytes() -> N
     assert launched == [
         ("cross_entropy_block", rows, threads) for rows, threads in ((44, 128), (205, 128), (63, 256))
     ]
+
+
+def test_cross_entropy_has_a_block_for_each_of_many_rows_of_some_kilobytes() -> None:
+    launched: list[tuple[str, int, int]] = []
+
+    class Program:
+        architecture, multiprocessor_count = "sm_90a", 132
+
+        def launch(self, name: str, grid: int, block: int, *_: object, **__: object) -> None:
+            launched.append((name, grid, block))
+
+    shapes = ((558, 2940), (2652, 6284), (2561, 3827), (13_784, 8192), (2506, 14_102), (265, 2561))
+    for rows, cols in shapes:
+        x = torch.empty(rows, cols, dtype=torch.bfloat16, device="meta")
+        launcher("cross_entropy", "cuda_online").run(Program(), x, x)
+    assert [(name.removeprefix("cross_entropy_"), threads) for name, _, threads in launched] == [
+        *(("block_4", threads) for threads in (96, 224, 128, 256)),
+        ("block", 448),
+        ("block_4", 96),
+    ]
+    assert [rows for _, rows, _ in launched] == [rows for rows, _ in shapes]
+    for (_, cols), (_, _, threads) in zip(shapes, launched, strict=True):
+        assert threads * 4 * 16 >= 2 * cols  # four words of 16 bytes each
+    text = source("cross_entropy", "cuda_online")
+    assert "ONE_OF_512 512, 1\nSHORT_KERNEL(block_4, ONE_OF_512, short_row<BLOCK_GROUP, 4>)" in text
 
 
 @pytest.mark.parametrize(("rows", "balanced"), [(1, False), (5, True), (9, True), (26, False)])
