@@ -13,6 +13,8 @@ SLAB_LANES = (
     (2, 64),
     (4, 128),
 )  # of a row of up to so many columns; more than one of 16-bit elements
+# And of rows of such columns, where they are fewer than so many.
+FEWER_COLS, LANES_OF_FEWER = range(17, 33), ((2**15, 4), (3 * 2**14, 2))
 LANES_OF_A_COLUMN = 768  # at least, of all rows: a lane has much to do
 PACKS = 4  # of a thread
 PIECE_THREADS, PIECE_BLOCKS = 512, 2  # of a multiprocessor
@@ -57,6 +59,8 @@ def slab_of_rows(x: torch.Tensor) -> Slab | None:
     """For many short rows that begin on no 16 bytes."""
     rows, cols = x.shape
     lanes = next((lanes for lanes, most in SLAB_LANES if cols <= most), 0)
+    if cols in FEWER_COLS and x.element_size() == 2:
+        lanes = next((more for most, more in LANES_OF_FEWER if rows < most), lanes)
     if not lanes or (lanes > 1 and x.element_size() != 2) or rows * lanes < LANES_OF_A_COLUMN * cols:
         return None
     space = Space(code_bytes=1, column_floats=1)

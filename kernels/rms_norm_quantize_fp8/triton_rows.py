@@ -16,7 +16,7 @@ import triton.language as tl
 from roofscope import Refusal
 from roofscope.kernels.shared.hints import hint_of
 from roofscope.kernels.shared.limits import require_32_bit_sizes
-from roofscope.kernels.shared.row_tiles import load_floats, row_tile
+from roofscope.kernels.shared.row_tiles import QUANTIZED_NORM_TILES, fitted_tile, load_floats
 
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 LONGEST_ROW = 32768
@@ -107,7 +107,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         _quantize_long[(rows,)](x, w, q, scale, cols, LONG_TILE, num_warps=16)
         return q, scale
     width = triton.next_power_of_2(cols)
-    height, warps = row_tile(rows, cols)
+    height, warps = fitted_tile(rows, cols, QUANTIZED_NORM_TILES)
     whole = cols == width and rows % height == 0
     _quantize[(triton.cdiv(rows, height),)](
         x, w, q, scale, rows, cols, height, width, whole, hint_of(x), num_warps=warps

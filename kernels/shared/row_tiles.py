@@ -31,8 +31,8 @@ class Fitted(NamedTuple):
     rows: int
     tile: tuple[int, int]
     rows_to: int = 1 << 62
-    # Or "padded" rows, which do not fill their tile, "narrow" ones, of no WHOLE_COLS, and of these the "odd"
-    # ones and those that begin on "fours".
+    # Or "padded" rows, which do not fill their tile: "packs", of WHOLE_COLS; or "narrow" ones, and of these
+    # the "odd" ones and those that begin on "fours".
     only: str = "all"
     cols_to: int = 1 << 62
 
@@ -63,10 +63,19 @@ SOFTMAX_TILES = (
     Fitted(32, 8192, (32, 2)),
     Fitted(64, 8192, (16, 4), 32767, "fours"),
     Fitted(64, 32768, (32, 4), only="fours"),
+    Fitted(64, 8192, (16, 4), 32767, "packs"),
     Fitted(64, 2049, (8, 2), only="padded"),
     Fitted(128, 2049, (4, 2), 4096, "padded"),
     Fitted(128, 4097, (8, 2), only="padded"),
     Fitted(1024, 2049, (2, 2)),
+)
+QUANTIZED_NORM_TILES = (
+    Fitted(32, 1, (8, 4), 16383, "odd"),
+    Fitted(32, 16384, (16, 4), only="odd"),
+    Fitted(32, 1, (32, 4), only="fours"),
+    Fitted(32, 1, (16, 4), 16383, "narrow"),
+    Fitted(32, 2049, (32, 4), 16383, "packs"),
+    Fitted(64, 1, (16, 4), 32767, "fours"),
 )
 
 
@@ -102,8 +111,15 @@ def fitted_tile(rows: int, cols: int, fitted: tuple[Fitted, ...], per_warp: int 
 
 def _is(kind: str, cols: int, width: int) -> bool:
     """Whether rows of so many columns are of this kind of Fitted."""
-    kinds = {"padded": cols < width, "narrow": cols % WHOLE_COLS != 0, "odd": cols % 2 == 1}
-    return {"all": True, "fours": cols % WHOLE_COLS == WHOLE_COLS // 2, **kinds}[kind]
+    beside, is_padded = cols % WHOLE_COLS, cols < width
+    return {
+        "all": True,
+        "padded": is_padded,
+        "packs": is_padded and not beside,
+        "narrow": beside > 0,
+        "odd": cols % 2 == 1,
+        "fours": beside == WHOLE_COLS // 2,
+    }[kind]
 
 
 def _short_tile(rows: int, width: int, *, is_full: bool) -> tuple[int, int]:

@@ -5,6 +5,7 @@ import pytest
 from roofscope.kernels.shared.row_tiles import (
     ADD_NORM_TILES,
     NORM_TILES,
+    QUANTIZED_NORM_TILES,
     SOFTMAX_TILES,
     Fitted,
     fitted_tile,
@@ -64,6 +65,14 @@ def test_rows_are_spread_over_no_more_programs_than_start_in_a_moment(
         (52_448, 52, SOFTMAX_TILES, (32, 4)),
         (23_738, 52, SOFTMAX_TILES, (16, 4)),
         (23_738, 53, SOFTMAX_TILES, (8, 2)),
+        (13_872, 56, SOFTMAX_TILES, (16, 4)),
+        (40_000, 56, SOFTMAX_TILES, (8, 2)),
+        (11_670, 23, QUANTIZED_NORM_TILES, (8, 4)),
+        (22_305, 23, QUANTIZED_NORM_TILES, (16, 4)),
+        (34_329, 28, QUANTIZED_NORM_TILES, (32, 4)),
+        (1214, 18, QUANTIZED_NORM_TILES, (16, 4)),
+        (12_704, 24, QUANTIZED_NORM_TILES, (32, 4)),
+        (1546, 36, QUANTIZED_NORM_TILES, (16, 4)),
     ],
 )
 def test_fitted_tiles_go_by_what_rows_begin_on(
