@@ -2,9 +2,9 @@
 
 Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
 Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them, 1024 in small matrices:
-long rows by parts, short ones several at a time. It reads the scale of each of its rows once. Of a small
-matrix whose rows are no whole packs, or are short and would leave much of a tile's width empty, it owns a run
-of elements, and divides. Only the last of the programs masks its run.
+long rows by parts, short ones several at a time. It reads the scale of each of its rows once. Of a matrix
+whose rows are no whole packs, or of a small one whose tiles would be partly empty, it owns a run of elements,
+and divides. Only the last of the programs masks its run.
 Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
 bytes, or is not needed at all.
 """
@@ -20,11 +20,13 @@ DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 FEW = 2**20  # elements, for which tiles of half the size are faster
 SHORT, PACK = 64, 8  # columns, and codes of a pack of 16 bits
-EVEN_COLS = (4, 8)  # of matrices that are runs although tiles would leave no width empty
-# Elements of a matrix that is one run: of rows of no whole packs; of EVEN_COLS from there on; of short rows.
-LOOSE_RUN, EVEN_RUN, SHORT_RUN = 2**19, 2**20, 5 * 2**19
+# Matrices of whole packs that are one run, elements in all: rows of a few even columns, which leave no width
+# of a tile empty, and longer ones, whose last tiles would be partly empty.
+EVEN_COLS, EVEN_RUN, PACKED_RUN = (4, 8), range(2**19 + 1, 2**20 + 1), range(2**19 + 1, 2**21 + 1)
+SHORT_RUN = 5 * 2**19  # elements at most where short rows are one run; rows of no whole packs always are
 # Elements of a program and its warps, up to so many in all: a smaller matrix has more threads for each.
-RUN_TILES = ((2**17, 512, 8), (3 * 2**17, 1024, 8), (SHORT_RUN, 1024, 4))
+RUN_TILES = ((2**17, 512, 8), (3 * 2**17, 1024, 8), (2**31, 1024, 4))
+MOST_OF_RUN = 2**31 - 1024  # elements that 32 bits count
 
 
 @triton.jit
@@ -68,13 +70,13 @@ def _dequantize_run(q, scale, x, n, cols: tl.constexpr, TILE: tl.constexpr):
 
 def is_run(count: int, cols: int) -> bool:
     """Whether programs own runs of the ``count`` elements, in rows of ``cols``, in place of tiles."""
-    if not count:
+    if not 0 < count <= MOST_OF_RUN:
         return False
     if cols == triton.next_power_of_2(cols):
-        return cols in EVEN_COLS and LOOSE_RUN < count <= EVEN_RUN
-    if cols < SHORT:
-        return count <= SHORT_RUN
-    return cols % PACK != 0 and count <= LOOSE_RUN
+        return cols in EVEN_COLS and count in EVEN_RUN
+    if cols < SHORT and count <= SHORT_RUN:
+        return True
+    return count in PACKED_RUN if cols % PACK == 0 else cols >= SHORT
 
 
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:

@@ -76,16 +76,17 @@ def test_small_transposes_in_triton_have_small_tiles() -> None:
     assert module.tile_of(1000, 1000, 64) == (32, 32)
 
 
-def test_runs_in_triton_are_of_few_elements_only() -> None:
+def test_runs_in_triton_are_of_so_many_elements_only() -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     run_of = launcher("rope", "triton_tiles").run_of
     assert [run_of(pairs, 42) for pairs in (2**17, 2**17 + 1, 2**19, 2**19 + 1)] == [128, 256, 256, 0]
     assert [run_of(pairs, 64) for pairs in (2**18, 2**18 + 1)] == [512, 0]
     is_run = launcher("dequantize_int8", "triton_tiles").is_run
-    assert [is_run(42 * 2645, 2645), is_run(600_001, 600_001), is_run(0, 3)] == [True, False, False]
+    assert [is_run(42 * 2645, 2645), is_run(600_001, 600_001), is_run(0, 3)] == [True, True, False]
     assert [is_run(9 * 25_168, 25_168), is_run(2**16, 4), is_run(2**18, 1024)] == [False, False, False]
     assert [is_run(5 * 2**19, 40), is_run(5 * 2**19 + 40, 40)] == [True, False]
-    assert [is_run(639 * 749, 749), is_run(2**19 + 1, 85)] == [True, False]
+    assert [is_run(rows * 749, 749) for rows in (639, 80_001, 2_867_134)] == [True, True, False]
+    assert [is_run(rows * 1072, 1072) for rows in (489, 490, 1956, 1957)] == [False, True, True, False]
     assert [is_run(2**19 + more, 4) for more in (0, 4, 2**19, 2**19 + 4)] == [False, True, True, False]
     assert [is_run(3 * 2**18, cols) for cols in (1, 2, 8, 16)] == [False, False, True, False]
 
