@@ -49,7 +49,7 @@ def error_of(found: torch.Tensor, expected: torch.Tensor) -> float:
     ("rows", "cols"),
     [
         *((300, 50257), (8, 128_256), (16, 36_642), (400, 9001), (9001, 2188), (60_000, 300), (300_000, 20)),
-        *((4001, 5), (1401, 118), (500, 252), (300, 2004), (300, 2001)),
+        *((4001, 5), (1401, 118), (500, 252), (300, 2004), (300, 2001), (601, 2940), (9001, 1380)),
     ],
 )
 def test_labels_that_are_no_column(stem: str, dtype: Dtype, rows: int, cols: int) -> None:
@@ -70,7 +70,10 @@ def test_labels_that_are_no_column(stem: str, dtype: Dtype, rows: int, cols: int
 @pytest.mark.parametrize("first", [0, 1, 6])
 @pytest.mark.parametrize(
     ("rows", "cols"),
-    [(300_001, 7), (210_001, 61), (60_001, 301), (20_001, 1101), (9001, 2187), (459, 5681), (3, 36641)],
+    [
+        *((300_001, 7), (210_001, 61), (60_001, 301), (20_001, 1101), (9001, 2187), (459, 5681), (3, 36641)),
+        *((2001, 2941), (601, 6284)),
+    ],
 )
 def test_logits_that_begin_anywhere(dtype: Dtype, rows: int, cols: int, first: int) -> None:
     """With what a mask leaves, and a row of one number."""
