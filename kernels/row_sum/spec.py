@@ -36,6 +36,7 @@ SPEC = KernelSpec(
         {"rows": 1, "cols": 1},
         {"rows": 5, "cols": 7},
         {"rows": 19, "cols": 4104},
+        {"rows": 135, "cols": 4099},
         {"rows": 2, "cols": 98432},
         {"rows": 3, "cols": 70_001},
         {"rows": 2, "cols": 300_000},

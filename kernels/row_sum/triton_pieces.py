@@ -3,10 +3,11 @@
 Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
 them in tiles of ROWS x COLS elements, 32 a thread, or 8 where that would make few programs. A row of more
-than WIDEST columns is one tile of a program, 16 a thread, so that all of it is under way at once. Each
-element of a tile has its own float32 sum; they are added up once, at the end. Rows of up to seven columns
-have a thread each: no thread then waits for another. Sums of pieces are added by a second kernel, always in
-the same order; on Hopper and later that is launched while the first one works.
+than WIDEST columns is one tile of a program, 16 a thread, so that all of it is under way at once; or many
+threads walk along it with four elements each, where a last, half-empty tile would cost more. Each element of
+a tile has its own float32 sum; they are added up once, at the end. Rows of up to seven columns have a thread
+each: no thread then waits for another. Sums of pieces are added by a second kernel, always in the same order;
+on Hopper and later that is launched while the first one works.
 Idea: weighted_sum/triton_row_tiles without the weights; the two stages after Harris, "Optimizing Parallel
 Reduction in CUDA"; programmatic dependent launch as in row_sum/cuda_pieces.
 """
@@ -21,8 +22,10 @@ from roofscope.kernels.shared.sum_tiles import (
     WIDEST,
     rows_of_piece,
     sum_few_columns,
+    sum_short_rows,
     sum_tile,
 )
+from roofscope.kernels.shared.walked_sums import walk_rows
 
 WHOLE_ROW_OF_WARP = 512  # elements that a warp has of a row that a program has alone
 LONGEST_WHOLE_ROW = 16384  # in one tile, of up to 1024 threads
@@ -30,6 +33,10 @@ MANY_ROWS, LONGEST_OF_MANY = 90, 32768  # of which two such tiles take no longer
 PROGRAMS = 512  # for longer ones, of 128 or 256 threads
 SHORTEST_PIECE = 4096
 WIDEST_PIECE = 8192  # columns of a tile
+MEASURED_BYTES = 4  # of an element of rows that programs walk along
+FEWEST_WALKED, FEWEST_LONG_WALKED, MANY_WALKED = 132, 264, 1000  # rows of them
+WALKED_FROM = (4096, 3584)  # columns of them, of few rows and of many
+LONGEST_OF_MANY_WALKED, LONGEST_ODD_WALKED, LONGEST_WALKED = 8192, 16384, 24576  # columns of them
 OVERLAPS_FROM = (9, 0)
 
 
@@ -78,9 +85,10 @@ def run(x: torch.Tensor) -> torch.Tensor:
         sum_few_columns(x, None, y)
         return y
     if cols <= WIDEST:
-        height, width, warps = sum_tile(rows, cols)
-        grid = (triton.cdiv(rows, height), 1)
-        _row_sum[grid](x, y, rows, cols, cols, height, width, False, num_warps=warps)
+        sum_short_rows(x, None, y, sum_tile(rows, cols))
+        return y
+    if x.element_size() == MEASURED_BYTES and pays_to_walk(rows, cols):
+        walk_rows(x, None, y)
         return y
     if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS or (rows >= MANY_ROWS and cols <= LONGEST_OF_MANY):
         width = min(triton.next_power_of_2(cols), LONGEST_WHOLE_ROW)
@@ -99,6 +107,16 @@ def run(x: torch.Tensor) -> torch.Tensor:
     count = triton.next_power_of_2(pieces)
     _add_pieces[(rows,)](sums, y, pieces, count, overlaps, num_warps=4 if count > 64 else 1, **options)
     return y
+
+
+def pays_to_walk(rows: int, cols: int) -> bool:
+    """Whether rows of float32, longer than WIDEST, are faster by programs that walk along one each."""
+    if rows < FEWEST_WALKED or cols <= WALKED_FROM[rows >= MANY_WALKED]:
+        return False
+    if cols <= LONGEST_OF_MANY_WALKED:
+        return True
+    longest = LONGEST_WALKED if cols % 2 == 0 else LONGEST_ODD_WALKED
+    return FEWEST_LONG_WALKED <= rows < MANY_WALKED and cols <= longest
 
 
 def _can_overlap(device: torch.device) -> bool:

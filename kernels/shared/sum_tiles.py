@@ -13,6 +13,9 @@ OF_WARP, WARPS = 256, 4  # elements of a warp where tiles are small, and warps a
 # Rows of odd columns are read by single elements: of such widths a warp has more of them under way, alone.
 # Other rows that leave a part of a tile empty have as small tiles of the first width.
 ODD_WIDTHS, PADDED_WIDTH, PADDED_TILE = (64, 128), 64, 1024
+# Narrow rows, from so many on, do not gain from as many programs: elements of the smallest tile, and programs
+# that are enough of the next one.
+NARROW_WIDTHS, FEWEST_NARROW, NARROWEST = (16, 32), 512, (512, 40)
 
 
 def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
@@ -26,9 +29,13 @@ def sum_tile(rows: int, cols: int) -> tuple[int, int, int]:
     is_odd = cols % 2 == 1 and width in ODD_WIDTHS
     if is_odd or cols < width == PADDED_WIDTH:
         height = min(height, PADDED_TILE // width)
-    for least, programs in ((SMALL_TILE, many), (SMALLEST_TILE, ENOUGH_PROGRAMS)):
+    is_narrow = width in NARROW_WIDTHS and rows >= FEWEST_NARROW
+    smallest = NARROWEST if is_narrow else (SMALLEST_TILE, ENOUGH_PROGRAMS)
+    for least, programs in ((SMALL_TILE, many), smallest):
         while height > 1 and height * width > least and triton.cdiv(rows, height) < programs:
             height //= 2
+    if is_narrow:
+        return height, width, WARPS
     return height, width, 1 if is_odd else min(max(height * width // OF_WARP, 1), WARPS)
 
 
@@ -55,6 +62,49 @@ def rows_of_piece(
     if WHOLE:
         own = tl.where(inside, row, 0)  # rows past the end read the first one, and are dropped
     return x + own[:, None].to(tl.int64) * cols, y, row, inside, begin, left
+
+
+@triton.jit
+def _sum_short_rows(
+    x,
+    w,
+    y,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+    WEIGHTED: tl.constexpr,
+    IS_LARGE: tl.constexpr,
+):
+    first = tl.program_id(0)
+    if IS_LARGE:
+        first = first.to(tl.int64)
+    row = first * ROWS + tl.arange(0, ROWS)
+    col = tl.arange(0, COLS)[None, :]
+    inside = (row < rows)[:, None]
+    if cols < COLS:
+        inside = inside & (col < cols)
+    value = tl.load(x + (col + row[:, None] * cols), mask=inside, other=0.0).to(tl.float32)
+    if WEIGHTED:
+        weight = tl.load(w + col, mask=col < cols, other=0.0, eviction_policy="evict_last")
+        value *= weight.to(tl.float32)
+    tl.store(y + row, tl.sum(value, axis=1).to(y.dtype.element_ty), mask=row < rows)
+
+
+def sum_short_rows(
+    x: torch.Tensor, w: torch.Tensor | None, y: torch.Tensor, tile: tuple[int, int, int]
+) -> None:
+    """Write sums of ``x``'s rows, (rows, cols) and contiguous, times ``w``, (cols,), to ``y``, (rows,).
+
+    ``tile``: height, width and warps of a program's, as sum_tile gives them; a row fits its width.
+    """
+    rows, cols = x.shape
+    height, width, warps = tile
+    is_large = (rows + height) * cols >= 2**31  # in 64 bits a few short rows take longer to find than to read
+    weights = x if w is None else w
+    _sum_short_rows[(triton.cdiv(rows, height),)](
+        x, weights, y, rows, cols, height, width, w is not None, is_large, num_warps=warps
+    )
 
 
 @triton.jit

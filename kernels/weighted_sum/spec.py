@@ -28,6 +28,7 @@ SPEC = KernelSpec(
         *ODD_ROWS,
         EMPTY_ROWS,
         {"rows": 70, "cols": 250},
+        {"rows": 37, "cols": 2052},
         {"rows": 5, "cols": 40008},
         {"rows": 3, "cols": 70001},
         {"rows": 5, "cols": 140_008},

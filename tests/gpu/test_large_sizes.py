@@ -130,3 +130,27 @@ def test_a_sort_is_right_beyond_32_bits(kernel: Kernel, version: Implementation)
     for first in range(0, key.numel(), PIECE):
         piece = result[first : first + PIECE + 1]
         assert bool((piece[1:] >= piece[:-1]).all()), first
+
+
+WALKED = [
+    pair for pair in implementations(Provider.TRITON) if pair[0].spec.name in ("row_sum", "weighted_sum")
+]
+
+
+@pytest.mark.parametrize(("kernel", "version"), WALKED, ids=name_of)
+def test_rows_that_programs_walk_along_are_found_beyond_32_bits(
+    kernel: Kernel, version: Implementation
+) -> None:
+    """Of float32, and even: those of the other sizes are shorter or begin anywhere."""
+    cols = 8188
+    rows = 2**31 // cols + 7
+    call = built(kernel, version, Dtype.FLOAT32)
+    torch.cuda.empty_cache()
+    if torch.cuda.mem_get_info()[0] < 9 * 2**30:
+        pytest.skip("needs 9 GiB of memory")
+    x = torch.ones(rows, cols, device="cuda")
+    x[-END:].normal_()
+    others = [torch.randn(cols, device="cuda") for _ in kernel.spec.inputs[1:]]
+    expected = reference(kernel, (x[-END:], *others))
+    results = tuple(result[-END:] for result in call(x, *others))
+    assert relative_error(results, expected) <= kernel.spec.tolerance.of(Dtype.FLOAT32)

@@ -116,7 +116,11 @@ def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
         assert width <= tile <= max(module.TILE, width)
         assert height < 2 * rows
         assert warps in (1, 2, 4)
-        if programs < module.ENOUGH_PROGRAMS:
+        if width in module.NARROW_WIDTHS and rows >= module.FEWEST_NARROW:
+            assert warps == 4
+            assert tile == 512 or programs >= 40
+            assert tile >= 1024 or programs < 80
+        elif programs < module.ENOUGH_PROGRAMS:
             assert height == 1 or tile <= module.SMALLEST_TILE
         if programs < module.MANY_PROGRAMS and cols <= width:
             assert height == 1 or tile <= module.SMALL_TILE
@@ -126,6 +130,36 @@ def test_sums_of_few_rows_in_triton_are_spread_over_the_gpu() -> None:
         if cols in (39, 52, 101):
             assert tile <= module.PADDED_TILE
     assert module.ROWS_OF_PROGRAM == 32 * module.WARPS_OF_PROGRAM
+
+
+def test_rows_of_a_weighted_sum_that_programs_walk_along() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    module = launcher("weighted_sum", "triton_row_tiles")
+    unwalked = ((23, 4440), (4834, 3981), (189, 11_592), (300, 81_924), (131, 8174), (576, 1746))
+    assert not any(module.pays_to_walk(rows, cols) for rows, cols in unwalked)
+    steps = {
+        (2048, 16): ((28, 4440), (4834, 3980), (442, 63_120), (264, 11_592), (177, 2556), (396, 7092)),
+        (1024, 8): ((5075, 2356), (140, 1884), (503, 7092), (665, 4242)),
+        (1024, 16): ((7183, 8436),),
+    }
+    for step, shapes in steps.items():
+        for rows, cols in shapes:
+            assert module.pays_to_walk(rows, cols)
+            assert module.walked_tile(rows, cols) == step
+    assert module.walked_tile(3000, 6230) == (2048, 16)  # accesses of 8 bytes
+    assert module.short_tile(2023, 592) == (1, 1024, 4)
+    assert module.short_tile(2023, 593) is module.short_tile(2023, 512) is None
+    assert module.short_tile(7421, 16) == (64, 16, 4)
+    assert module.short_tile(957, 21) == (16, 32, 4)
+
+
+def test_rows_of_a_sum_that_programs_walk_along() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed here")
+    pays = launcher("row_sum", "triton_pieces").pays_to_walk
+    assert [pays(5038, cols) for cols in (3584, 3875, 8192, 8193)] == [False, True, True, False]
+    assert [pays(rows, 5107) for rows in (131, 132, 461)] == [False, True, True]
+    assert [pays(999, cols) for cols in (16_383, 16_385, 24_576, 24_578)] == [True, False, True, False]
+    assert [pays(rows, 21_136) for rows in (263, 264, 1000)] == [False, True, False]
 
 
 def test_a_copy_of_more_than_a_wave_is_one_of_two_packs_a_thread() -> None:
