@@ -36,6 +36,7 @@ constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 && PACKS == 8 ? 5 : 4;
 // The same where all run at once: elsewhere the launcher counts on one alone, and four spill.
 template <int PACKS>
 constexpr int RESIDENT_BLOCKS = __CUDA_ARCH__ == 900 ? LONG_BLOCKS<PACKS> : 1;
+constexpr int LARGE_THREADS = 512, LARGE_BLOCKS = __CUDA_ARCH__ == 900 ? 3 : 1;  // as in cuda_lookback.py
 
 // By a block, tile by tile.
 template <int PACKS, int TILE_THREADS>
@@ -245,6 +246,15 @@ RESIDENT_KERNEL(5)
 RESIDENT_KERNEL(6)
 RESIDENT_KERNEL(7)
 RESIDENT_KERNEL(8)
+
+#define RESIDENT_LARGE_KERNEL(PACKS)                                                                                \
+    extern "C" __global__ void __launch_bounds__(LARGE_THREADS, LARGE_BLOCKS) cumsum_resident_large_##PACKS(        \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,            \
+        long long cols, long long tiles) {                                                                          \
+        lookback<PACKS, LARGE_THREADS, true>(x, y, words, rows, cols, tiles);                                       \
+    }
+
+RESIDENT_LARGE_KERNEL(2)
 
 extern "C" __global__ void __launch_bounds__(RING_THREADS) cumsum_ring(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows, long long cols,

@@ -27,7 +27,8 @@ SHORTEST_LONG_BYTES = 64 * 1024  # of rows that blocks share: a second kernel ta
 FEW_ROWS = 0.6  # of the multiprocessors: more rows keep them busy with a block each
 # Of all rows that come through rings, which take some microseconds until all of them are full. Of 16-bit
 # elements a tile has twice as many to add up, and blocks that look back are faster.
-LEAST_RING_BYTES, RING_ELEMENT_BYTES, HOPPER = 32 * 1024 * 1024, 4, "sm_90"
+LEAST_RING_BYTES, LEAST_RING_ROW_BYTES = 32 * 1024 * 1024, 24 * 1024 * 1024  # the latter of a single row
+RING_ELEMENT_BYTES, HOPPER = 4, "sm_90"
 RING_ROWS = 1.6  # of the multiprocessors: of more rows a block each fills the last round as well
 RING_STAGES, RING_PACKS, RING_WARPS = 6, 4, 16  # as in ring.cuh
 RING_TILE_BYTES, RING_THREADS = RING_PACKS * RING_WARPS * WARP * PACK_BYTES, (RING_WARPS + 3) * WARP
@@ -37,6 +38,8 @@ TILES = 0.5  # of the multiprocessors, at least: where larger tiles give fewer, 
 BLOCKS_AT_ONCE, SMALLER_PACKS = 4, 4
 # Where those tiles are too many: packs of which the multiprocessors that have most tiles have fewest in all.
 MIDDLE_PACKS = (5, 6, 7, 8)
+# More tiles than a GROUP are those of larger blocks, up to so many of each multiprocessor of Hopper.
+LARGE, LARGE_THREADS, MOST_LARGE = "resident_large_2", 512, 2.5
 # Up to so many rows of more than so many bytes have clusters of so many blocks, fewer where rows are shorter.
 CLUSTER_ROWS = ((4, 16 * 1024), (16, SHORTEST_LONG_BYTES))
 SMALL_CLUSTER, CLUSTER, MOST_SMALL_BYTES = 8, 16, 64 * 1024
@@ -113,12 +116,14 @@ def choose(rows: int, row_bytes: int, multiprocessors: int, *, is_hopper: bool, 
     if is_hopper and (found := by_cluster(rows, row_bytes)):
         return found
     is_long = row_bytes > SHORTEST_LONG_BYTES
-    if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= LEAST_RING_BYTES:
+    least = LEAST_RING_BYTES if rows > 1 else LEAST_RING_ROW_BYTES
+    if has_rings and is_long and rows <= RING_ROWS * multiprocessors and rows * row_bytes >= least:
         tiles = -(-row_bytes // RING_TILE_BYTES)
         return Choice("ring", min(rows * tiles, multiprocessors), RING_THREADS, tiles)
     if is_long and rows <= FEW_ROWS * multiprocessors:
         blocks_at_once = BLOCKS_AT_ONCE if is_hopper else 1
-        return looking_back(rows, row_bytes, multiprocessors, multiprocessors * blocks_at_once)
+        at_once = multiprocessors * blocks_at_once
+        return looking_back(rows, row_bytes, multiprocessors, at_once, has_rings=has_rings)
     if rows <= multiprocessors:
         for packs in (2, 4):
             if row_bytes <= packs * WIDE_THREADS * PACK_BYTES and row_bytes > 4 * THREADS * PACK_BYTES:
@@ -176,14 +181,20 @@ def pay_parts(rows: int, parts: int, share: int) -> bool:
     return rows * parts <= most and again <= MOST_AGAIN_BYTES
 
 
-def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int) -> Choice:
-    """Blocks on tiles, the largest that leave work for all multiprocessors; ``at_once`` blocks have room."""
+def looking_back(rows: int, row_bytes: int, multiprocessors: int, at_once: int, *, has_rings: bool) -> Choice:
+    """Blocks on tiles, the largest that leave work for all multiprocessors; ``at_once`` blocks have room.
+
+    A GROUP of tiles waits for the one before, and is as long as a block has threads.
+    """
 
     def tiles_of(packs: int) -> int:
         return -(-row_bytes // (packs * THREADS * PACK_BYTES))
 
     packs = next((p for p in LONG_PACKS if rows * tiles_of(p) >= TILES * multiprocessors), LONG_PACKS[-1])
     if packs > SMALLER_PACKS and rows * tiles_of(SMALLER_PACKS) <= at_once:
+        tiles = tiles_of(SMALLER_PACKS)
+        if has_rings and tiles > GROUP and rows * tiles <= MOST_LARGE * multiprocessors:
+            return Choice(LARGE, rows * tiles, LARGE_THREADS, tiles)
         packs = SMALLER_PACKS
     elif packs > SMALLER_PACKS and at_once > multiprocessors:
         fitting = [p for p in MIDDLE_PACKS if rows * tiles_of(p) <= at_once]

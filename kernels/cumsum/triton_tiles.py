@@ -24,6 +24,9 @@ FEW_PROGRAMS, WARP_TILE = 128, 256  # where rows are few that fill a warp's tile
 WARP_ELEMENTS, MOST_WARPS = 128, 8  # of a warp there: they take longer to come than to be added up
 MANY_ROWS, WARP_ROW_BYTES, ROWS_OF_WARP = 2049, 2048, 1024  # of up to so many elements, a warp's each
 FEW_NARROW_ROWS, NARROW_PROGRAMS, NARROW_TILE = 256, 250, 512  # of rows shorter than a warp's tile
+# Widths of rows, how many of them there are, and rows and warps of a program that were faster than others.
+FITTED_BYTES = 4  # of an element
+FITTED = ((32, 1024, 16384, (16, 4)), (64, 8192, 1 << 62, (8, 2)), (128, 128, FEW_NARROW_ROWS, (1, 1)))
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512
 
@@ -85,6 +88,9 @@ def tile_of(rows: int, width: int, height: int, element_bytes: int) -> tuple[int
     """
     if rows >= MANY_ROWS and WARP_TILE <= width <= WARP_ROW_BYTES // element_bytes:
         return max(ROWS_OF_WARP // width, 1), 1
+    for fitted, fewest, most, tile in FITTED:
+        if element_bytes == FITTED_BYTES and width == fitted and fewest <= rows <= most:
+            return tile
     if width < WARP_TILE:
         while height * width > NARROW_TILE and FEW_NARROW_ROWS < rows < height * NARROW_PROGRAMS:
             height //= 2

@@ -15,24 +15,25 @@ MULTIPROCESSORS = (1, 28, 132, 148)
 @pytest.mark.parametrize("multiprocessors", MULTIPROCESSORS)
 def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: int) -> None:
     module, text = launcher("cumsum", "cuda_lookback"), source("cumsum", "cuda_lookback")
+    assert "LARGE_THREADS = 512, LARGE_BLOCKS = __CUDA_ARCH__ == 900 ? 3 : 1;" in text
     kinds = dict(re.findall(r"#define (\w+)_KERNEL\((?:PACKS|LANES)\)[^#]*?cumsum_(\w+)_##", text))
-    for rows, row_bytes, is_hopper in product(
+    for rows, row_bytes, (is_hopper, has_rings) in product(
         (1, 2, 3, 4, 6, 8, 12, 16, 17, 38, 131, 1000, 70_001),
         (
             *(2, 70, 98, 160, 512, 1100, 2048, 9000, 24_000, 120_001, 229_376, 393_216, 393_232, 680_000),
             *(393_252, 786_452, 10**6, 1_376_256, 1_376_260, 1_572_880, 1_966_100, 2**21 + 4, 2_359_300),
-            *(2_621_460, 3_145_728, 3_145_732, 2**28),
+            *(2_621_460, 3_145_728, 3_145_732, 2**22, 2**22 + 4, 5_406_720, 6_200_000, 25_165_824, 2**28),
         ),
-        (True, False),
+        ((True, True), (True, False), (False, False)),
     ):
-        ring = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=True)
-        chosen = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=False)
-        if ring != chosen:
+        chosen = module.choose(rows, row_bytes, multiprocessors, is_hopper=is_hopper, has_rings=has_rings)
+        if chosen.name == "ring":
             tile = module.RING_TILE_BYTES
-            assert (ring.tiles - 1) * tile < row_bytes <= ring.tiles * tile
-            assert ring.name == "ring"
-            assert ring.blocks <= multiprocessors
-            assert rows * row_bytes >= module.LEAST_RING_BYTES
+            assert (chosen.tiles - 1) * tile < row_bytes <= chosen.tiles * tile
+            assert has_rings
+            assert chosen.blocks <= multiprocessors
+            assert rows * row_bytes >= (module.LEAST_RING_BYTES if rows > 1 else module.LEAST_RING_ROW_BYTES)
+            continue
         kind, _, packs = chosen.name.rpartition("_")
         assert kind in kinds.values()
         assert f"{kind.upper()}_KERNEL({packs})" in text
@@ -43,13 +44,15 @@ def test_cumsum_covers_rows_by_tiles_of_a_kernel_that_exists(multiprocessors: in
         elif kind in ("warp", "neighbours"):
             assert row_bytes <= int(packs) * module.WARP * module.PACK_BYTES
             assert chosen.blocks * module.WARPS >= rows
-        elif kind in ("lookback", "resident"):
+        elif kind in ("lookback", "resident", "resident_large"):
+            is_large = kind == "resident_large"
             assert chosen.blocks == rows * chosen.tiles
-            tile = int(packs) * module.THREADS * module.PACK_BYTES
+            assert chosen.threads == (module.LARGE_THREADS if is_large else module.THREADS)
+            tile = int(packs) * chosen.threads * module.PACK_BYTES
             assert (chosen.tiles - 1) * tile < row_bytes <= chosen.tiles * tile
             # Blocks of a resident kernel wait for one another without a counter: all have room at once.
-            at_once = multiprocessors * (module.BLOCKS_AT_ONCE if is_hopper else 1)
-            assert (kind == "resident") == (chosen.blocks <= at_once)
+            at_once = multiprocessors * (3 if is_large else module.BLOCKS_AT_ONCE if is_hopper else 1)
+            assert (kind != "lookback") == (chosen.blocks <= at_once)
         elif kind == "cluster":
             assert is_hopper
             assert chosen.blocks == rows * chosen.parts * chosen.cluster
