@@ -4,6 +4,7 @@ Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
 Mapping: program p owns a tile of HEIGHT x WIDTH elements, a square, or as long as a matrix is thin. Tiles are
 numbered along the shorter side, so that those under way together lie close in x and in y. A tile is loaded in
 an order in which a thread's elements are adjacent in x, and stored in one in which they are adjacent in y.
+Of a few short rows a program has a piece of y instead.
 Idea: cuda_tiles, with the tile in shared memory left to the compiler. The sizes are known to the compiler, so
 that a mask is known to end on a multiple of 16 bytes, or is not needed at all.
 """
@@ -12,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import EVICT_LAST, hint_of
 
 SIDE_BYTES = 256
 # Eight a multiprocessor of an H200: where they would be fewer, tiles are smaller. A thin matrix needs fewer.
@@ -26,6 +27,9 @@ NARROW_TILE, MOST_OF_NARROW = (64, 16), 2**20
 FEWEST_SQUARES = 64  # of 32 x 32: where they would be fewer, tiles are half as large
 FLAT_ROWS, FLAT, FLAT_WARPS = 16, 2048, 8  # few rows of 32 bits: elements of a tile, and its warps if cut
 LINE, LINE_WARPS = 512, 4  # of a single row of 32 bits
+# Of few rows of 32 bits that are not long: an element a thread, in the order of y.
+FEW_ROWS, FEWEST_OF_FEW, MOST_OF_FEW = range(2, 7), 1024, 2**17
+FEW_BLOCK, FEW_WARPS = 512, 8
 
 
 @triton.jit
@@ -55,6 +59,15 @@ def _transpose(
     else:
         value = tl.load(source, mask=in_rows[:, None] & in_cols[None, :], eviction_policy=HINT)
         tl.store(target, tl.trans(value), mask=in_cols[:, None] & in_rows[None, :])
+
+
+@triton.jit
+def _transpose_few(x, y, rows: tl.constexpr, cols: tl.constexpr, BLOCK: tl.constexpr, HINT: tl.constexpr):
+    """Of a few rows, whose elements lie side by side in y: a program has a piece of y."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < rows * cols
+    value = tl.load(x + at % rows * cols + at // rows, mask=inside, eviction_policy=HINT)
+    tl.store(y + at, value, mask=inside)
 
 
 def tile_of(rows: int, cols: int, side: int) -> tuple[int, int]:
@@ -87,7 +100,10 @@ def run(x: torch.Tensor) -> torch.Tensor:
     """Transpose ``x``, (rows, cols) and contiguous. Gives (cols, rows)."""
     rows, cols = x.shape
     y = torch.empty(cols, rows, dtype=x.dtype, device=x.device)
-    if x.numel():
+    if x.element_size() == 4 and rows in FEW_ROWS and rows * FEWEST_OF_FEW <= x.numel() <= MOST_OF_FEW:
+        blocks = triton.cdiv(x.numel(), FEW_BLOCK)
+        _transpose_few[(blocks,)](x, y, rows, cols, FEW_BLOCK, EVICT_LAST.value, num_warps=FEW_WARPS)
+    elif x.numel():
         height, width = tile_of(rows, cols, SIDE_BYTES // x.element_size())
         warps = 8 if height * width > 4096 else 4
         if x.element_size() == 4 and (height, width) == (64, 32) and THIN < rows < cols:
