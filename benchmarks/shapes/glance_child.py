@@ -71,11 +71,11 @@ _programs: dict[tuple[str, Dtype, str], Call] = {}  # of CUDA, which are compile
 class Point:
     """A shape and its versions, in the process that looks at it."""
 
-    def __init__(self, kernel: Kernel, task: Task) -> None:
+    def __init__(self, kernel: Kernel, task: Task, device: str = "cuda") -> None:
         self.kernel, self.task = kernel, task
         self.calls: dict[str, Call] = {}
         self.notes: dict[str, str] = {}
-        self.device = torch.device("cuda")
+        self.device = torch.device(device)
         reference, derive = load_reference(kernel)
         self.maker = InputMaker(kernel.spec, task.dtype, self.device, seed=task.number, derive=derive)
         self.judge = Judge(kernel.spec, Workload(kernel.spec.name, task.dtype, task.sizes), reference)
@@ -106,7 +106,7 @@ class Point:
         self.compile()  # what is left
         sets, pool = self._sets(), OutputPool()
         graphs: dict[str, CapturedCalls] = {}
-        for stem in self._right(sets[0]):
+        for stem in self.right(sets[0]):
             with self.noting(stem):
                 graphs[stem] = pool.capture(self.calls[stem], sets, len(sets))
         seen = seen_once_or_twice(self.task, self.notes, partial(in_turn, graphs, len(sets)))
@@ -132,7 +132,8 @@ class Point:
         count = sets_of(self.maker.set_bytes(self.task.sizes), cache_bytes)
         return [first, *(tuple(tensor.clone() for tensor in first) for _ in range(count - 1))]
 
-    def _right(self, inputs: InputSet) -> list[str]:
+    def right(self, inputs: InputSet) -> list[str]:
+        """The stems of versions whose outputs are right; what is wrong with the others is noted."""
         right: list[str] = []
         stains = stains_of(self.kernel.spec, self.task.dtype, self.task.sizes)
         for stem, call in self.calls.items():

@@ -1,17 +1,27 @@
 """In which order a quick look times versions, and when it looks again, on invented times without a GPU."""
 
+import math
 import multiprocessing
 import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from roofscope.benchmarks.shapes import glance_child
 from roofscope.benchmarks.shapes.glance import Task
-from roofscope.benchmarks.shapes.glance_child import BLOCKS, MORE_BLOCKS, in_turn, seen_once_or_twice, sets_of
+from roofscope.benchmarks.shapes.glance_child import (
+    BLOCKS,
+    MORE_BLOCKS,
+    Point,
+    in_turn,
+    seen_once_or_twice,
+    sets_of,
+)
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.timing.block import BlockReading
+from roofscope.tests.kernels.cases import CATALOG
 
 TASK = Task("copy", Dtype.FLOAT32, 1, "any", {"n": 4}, ("triton_tiles", "eager"), ("triton_tiles",))
 
@@ -76,6 +86,26 @@ def test_one_replay_stands_for_the_blocks_of_a_version_that_is_hopeless(
     assert len(found["fast"]) == 8
 
 
+def test_what_is_not_written_is_wrong_though_the_version_in_front_left_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = torch.empty(4)  # what the allocator hands to every version
+
+    def write(x: torch.Tensor) -> torch.Tensor:
+        return memory.copy_(x)
+
+    def write_nothing(_: torch.Tensor) -> torch.Tensor:
+        return memory
+
+    monkeypatch.setattr(glance_child, "poison", lambda stains, device: memory.fill_(math.nan))
+    kernel = CATALOG.kernel("copy")
+    assert kernel is not None
+    point = Point(kernel, TASK, "cpu")
+    point.calls = {"eager": write, "triton_tiles": write_nothing}
+    assert point.right(point.maker.make(TASK.sizes)) == ["eager"]
+    assert point.notes["triton_tiles"].startswith("wrong: ")
+
+
 @pytest.mark.parametrize(("first", "counts"), [(1.2, [BLOCKS]), (0.92, [BLOCKS, MORE_BLOCKS])])
 def test_what_looks_nearly_too_slow_is_timed_again_and_only_that_counts(
     first: float, counts: list[int]
@@ -99,7 +129,7 @@ def test_a_shape_is_seen_by_the_versions_that_are_right_and_captured(monkeypatch
     point.calls = {"triton_tiles": "tiles", "eager": "waits", "compile_default": "compiled"}
     monkeypatch.setattr(glance_child.Point, "compile", lambda _: None)
     monkeypatch.setattr(glance_child.Point, "_sets", lambda _: ["one", "two"])
-    monkeypatch.setattr(glance_child.Point, "_right", lambda self, _: list(self.calls))
+    monkeypatch.setattr(glance_child.Point, "right", lambda self, _: list(self.calls))
 
     class Graph(str):
         def replay(self) -> None:
