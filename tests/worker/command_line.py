@@ -27,8 +27,8 @@ def keep_ceilings(cache_home: Path, device: Device | None = None) -> None:
     cache.save(CacheKey.of(device, package_version("torch")), ceilings)
 
 
-def main(tmp_path: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    """The exit code and output of ``main.py`` with these words, whose user lives in ``tmp_path``."""
+def main(tmp_path: Path, *words: object, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """The exit code and output of ``main.py`` in ``folder``, run by a user who lives in ``tmp_path``."""
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
@@ -38,7 +38,7 @@ def main(tmp_path: Path, *words: object) -> subprocess.CompletedProcess[str]:
     environment.pop("DISPLAY", None)
     return subprocess.run(
         [sys.executable, "main.py", *map(str, words)],
-        cwd=ROOT,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,

@@ -4,17 +4,14 @@ Nothing else of the copy is touched. So all that the program needs of a provider
 names of files, in the library and in a user's own folder, labels, marks, what a plan takes, list and doctor.
 """
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from roofscope.profiling.providers import Hue, Marker, Provider
 from roofscope.tests.children import ROOT
-from roofscope.tests.worker.command_line import keep_ceilings
+from roofscope.tests.worker.command_line import keep_ceilings, main
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 MEMBER = '    MADE_UP = "made_up"\n'
@@ -66,22 +63,6 @@ def with_made_up(folder: Path, family: str, packages: str) -> Path:
     return folder
 
 
-def main(folder: Path, home: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "XDG_CACHE_HOME": str(home / "cache"),
-        "XDG_DATA_HOME": str(home / "data"),
-    }
-    return subprocess.run(
-        [sys.executable, "main.py", *map(str, words)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_one_that_needs_no_gpu_is_measured_in_the_library_and_in_a_folder_of_ones_own(tmp_path: Path) -> None:
     copy = with_made_up(tmp_path / "copy", "PYTORCH", "()")
     mine = add_toy(tmp_path / "mine", "doubled", REFERENCE)
@@ -89,7 +70,7 @@ def test_one_that_needs_no_gpu_is_measured_in_the_library_and_in_a_folder_of_one
     keep_ceilings(tmp_path / "cache")
     sizes = ("--size", "n=1024", "--device", "cpu", "--provider", "made_up")
     out = ("--out", tmp_path / "a.roofscope", "--svg")
-    done = main(copy, tmp_path, "run", "relu", "doubled", "--kernels", tmp_path / "mine", *sizes, *out)
+    done = main(tmp_path, "run", "relu", "doubled", "--kernels", tmp_path / "mine", *sizes, *out, folder=copy)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Made up clamp" in done.stdout
     assert "Made up idea" in done.stdout
@@ -101,14 +82,14 @@ def test_one_that_needs_a_gpu_and_a_package_that_few_have_says_so(tmp_path: Path
     copy = with_made_up(tmp_path / "copy", "OWN_CODE", RARE)
     mine = add_toy(tmp_path / "mine", "doubled", REFERENCE)
     (mine / "made_up_idea.py").write_text(REFERENCE)
-    listed = main(copy, tmp_path, "list", "relu", "doubled", "--kernels", tmp_path / "mine").stdout
+    listed = main(tmp_path, "list", "relu", "doubled", "--kernels", tmp_path / "mine", folder=copy).stdout
     assert "made_up_clamp (needs an optional package: only with --provider made_up or its name)" in listed
     assert "made_up  made_up_idea\n" in listed
     missing = "only `made_up` implementations need it: `uv sync --extra made_up` adds it"
-    assert missing in main(copy, tmp_path, "doctor").stdout
+    assert missing in main(tmp_path, "doctor", folder=copy).stdout
     sizes = ("--size", "n=1024", "--device", "cpu", "--implementation", "made_up_idea")
     out = ("--out", tmp_path / "a.roofscope")
-    done = main(copy, tmp_path, "run", "doubled", "--kernels", tmp_path / "mine", *sizes, *out)
+    done = main(tmp_path, "run", "doubled", "--kernels", tmp_path / "mine", *sizes, *out, folder=copy)
     assert "Made up kernels need an NVIDIA GPU; this run is on the CPU." in done.stdout
 
 
