@@ -1,13 +1,13 @@
 """Sum of rows in Triton: some rows a program, or a piece of a long row that few others keep company.
 
 Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
-Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
-them in tiles of ROWS x COLS elements, 32 a thread, or 8 where that would make few programs. A row of more
-than WIDEST columns is one tile of a program, 16 a thread, so that all of it is under way at once; or many
-threads walk along it with four elements each, where a last, half-empty tile would cost more. Each element of
-a tile has its own float32 sum; they are added up once, at the end. Rows of up to seven columns have a thread
-each: no thread then waits for another. Sums of pieces are added by a second kernel, always in the same order;
-on Hopper and later that is launched while the first one works.
+Mapping: program (p, q) owns row p, and of it the columns [q LENGTH, (q + 1) LENGTH), and walks along them in
+tiles of COLS elements. A row of more than WIDEST columns is one tile of a program, 16 a thread, so that all
+of it is under way at once; or many threads walk along it with four elements each, where a last, half-empty
+tile would cost more. Of shorter ones a program owns some, 32 elements a thread, or 8 where that would make
+few programs. Each element of a tile has its own float32 sum; they are added up once, at the end. Rows of up
+to seven columns have a thread each: no thread then waits for another. Sums of pieces are added by a second
+kernel, always in the same order; on Hopper and later that is launched while the first one works.
 Idea: weighted_sum/triton_row_tiles without the weights; the two stages after Harris, "Optimizing Parallel
 Reduction in CUDA"; programmatic dependent launch as in row_sum/cuda_pieces.
 """
@@ -47,15 +47,14 @@ def _row_sum(
     rows,
     cols: tl.constexpr,
     LENGTH: tl.constexpr,
-    ROWS: tl.constexpr,
     COLS: tl.constexpr,
     LETS_NEXT_START: tl.constexpr,
 ):
     if LETS_NEXT_START:
         gdc_launch_dependents()
     WHOLE: tl.constexpr = cols % LENGTH == 0 and LENGTH % COLS == 0
-    starts, y, row, inside, _, left = rows_of_piece(x, y, rows, cols, LENGTH, ROWS, WHOLE)
-    total = tl.zeros((ROWS, COLS), tl.float32)
+    starts, y, row, inside, _, left = rows_of_piece(x, y, rows, cols, LENGTH, 1, WHOLE)
+    total = tl.zeros((1, COLS), tl.float32)
     for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
         if WHOLE:
@@ -93,7 +92,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS or (rows >= MANY_ROWS and cols <= LONGEST_OF_MANY):
         width = min(triton.next_power_of_2(cols), LONGEST_WHOLE_ROW)
         warps = max(width // WHOLE_ROW_OF_WARP, 1)
-        _row_sum[(rows, 1)](x, y, rows, cols, cols, 1, width, False, num_warps=warps)
+        _row_sum[(rows, 1)](x, y, rows, cols, cols, width, False, num_warps=warps)
         return y
 
     length = max(triton.cdiv(cols * rows, PROGRAMS), SHORTEST_PIECE)
@@ -102,7 +101,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     pieces = triton.cdiv(cols, length)
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
     overlaps = _can_overlap(x.device)
-    _row_sum[(rows, pieces)](x, sums, rows, cols, length, 1, width, overlaps, num_warps=width // 1024)
+    _row_sum[(rows, pieces)](x, sums, rows, cols, length, width, overlaps, num_warps=width // 1024)
     options = {"launch_pdl": True} if overlaps else {}
     count = triton.next_power_of_2(pieces)
     _add_pieces[(rows,)](sums, y, pieces, count, overlaps, num_warps=4 if count > 64 else 1, **options)
